@@ -1,0 +1,1 @@
+"""Data contracts, one YAML file a table: data, no logic."""

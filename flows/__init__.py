@@ -1,0 +1,1 @@
+"""The order of things: Prefect flows and the command line."""

@@ -1,0 +1,1 @@
+"""Select, cluster and rank accelerator configurations for deep-learning training."""

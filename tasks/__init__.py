@@ -1,0 +1,1 @@
+"""The effects: disk, network, DuckDB files, Prefect and Great Expectations."""

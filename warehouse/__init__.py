@@ -1,0 +1,1 @@
+"""SQL models, lookup tables, round declarations and the shipped facts: data, no logic."""
