@@ -1,0 +1,56 @@
+# Two commands: `make demo` and `make test`. Each does all of its own set-up.
+# PYTHON=... picks another interpreter (3.11 or newer).
+
+VENV   ?= .venv
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
+             $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $$p && break; done)
+BIN    := $(VENV)/bin
+LOCK    = uv pip compile --universal --python-version 3.11 --generate-hashes \
+          --no-emit-index-url --no-header --no-annotate --quiet pyproject.toml --group build
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint types lock facts docs clean
+
+help: ## show what there is
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+demo: $(BIN)/.run-ready ## run the whole workflow on the shipped rounds and show a ranking
+	@GPURANK_HOME=$${GPURANK_HOME:-data/demo} $(BIN)/gpurank demo
+
+test: $(BIN)/.test-ready ## run the tests
+	@$(BIN)/pytest
+
+lint: $(BIN)/.test-ready ## style, layers
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/lint-imports
+
+types: $(BIN)/.test-ready ## static types
+	@$(BIN)/mypy
+
+lock: ## pin every dependency by version and hash again (needs uv)
+	$(LOCK) --output-file requirements.lock
+	$(LOCK) --group dev --output-file requirements-dev.lock
+
+facts: $(BIN)/.run-ready ## rebuild the shipped facts: make facts SOURCE=<mirror folder or URL template>
+	@test -n "$(SOURCE)" || { echo "make facts SOURCE=<mirror folder, or a template with {round}>" >&2; exit 2; }
+	$(BIN)/gpurank facts build --source "$(SOURCE)"
+
+docs: $(BIN)/.run-ready ## write docs/tables.md from the contracts
+	@$(BIN)/python -m gpurank.dictionary > docs/tables.md
+
+clean: ## remove the virtual environment and the demo's data
+	rm -rf $(VENV) data/demo
+
+$(BIN)/python:
+	@test -n "$(PYTHON)" || { echo "gpurank needs Python 3.11 or newer; none was found. Install one, or name it: make $(MAKECMDGOALS) PYTHON=/path/to/python3" >&2; exit 2; }
+	@echo "creating $(VENV) with $$($(PYTHON) --version)" >&2
+	@$(PYTHON) -m venv $(VENV) || { echo "python could not make a virtual environment; on Debian and Ubuntu: apt install python3-venv" >&2; rm -rf $(VENV); exit 2; }
+
+$(BIN)/.run-ready: $(BIN)/python requirements.lock pyproject.toml
+	@echo "installing the pinned packages (once, about a minute)" >&2
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(BIN)/.test-ready: $(BIN)/.run-ready requirements-dev.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	@touch $@
