@@ -15,7 +15,11 @@ help: ## show what there is
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
 demo: $(BIN)/.run-ready ## run the whole workflow on the shipped rounds and show a ranking
-	@GPURANK_HOME=$${GPURANK_HOME:-data/demo} $(BIN)/gpurank demo
+	@export GPURANK_HOME="$${GPURANK_HOME:-data/demo}" && $(BIN)/gpurank run && \
+	 $(BIN)/gpurank clusters --benchmark resnet && \
+	 $(BIN)/gpurank top --benchmark resnet --round v4.0 && \
+	 $(BIN)/gpurank top --benchmark llama2_70b_lora --round v5.0 && \
+	 echo "next: GPURANK_HOME=$$GPURANK_HOME $(BIN)/gpurank --help" >&2
 
 test: $(BIN)/.test-ready ## run the tests
 	@$(BIN)/pytest
