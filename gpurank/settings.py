@@ -1,0 +1,117 @@
+"""Settings: one frozen value, built once from arguments and environment, then passed in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+
+class SettingsError(ValueError):
+    """An argument or environment variable has a value that cannot be used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything a run needs to know besides its input.
+
+    ``home`` is the data folder, ``source`` where rounds come from (a mirror folder, a Git URL or
+    path, or a template with ``{round}``; None: shipped facts or the public repositories).
+    ``lambda_chips`` is the rental, in chips, that a minute of waiting is worth. ``workers`` is
+    the number of rounds parsed side by side. ``seed`` fixes every random draw.
+    """
+
+    home: Path
+    source: str | None = None
+    workers: int = 1
+    lambda_chips: float = 8.0
+    cluster_count: int = 5
+    seed: int = 20240612
+
+    @property
+    def raw_dir(self) -> Path:
+        """Folder of the immutable raw versions."""
+        return self.home / "raw"
+
+    @property
+    def warehouse_path(self) -> Path:
+        """The published DuckDB file."""
+        return self.home / "warehouse.duckdb"
+
+    @property
+    def reports_dir(self) -> Path:
+        """Folder of validation pages."""
+        return self.home / "reports"
+
+    @property
+    def cache_dir(self) -> Path:
+        """Folder of what can be fetched again (partial clones)."""
+        return self.home / "cache"
+
+    @property
+    def lock_path(self) -> Path:
+        """File that one writing run holds."""
+        return self.home / "gpurank.lock"
+
+    @property
+    def rounds_lock_path(self) -> Path:
+        """Machine-written list of what each ingested round was taken from."""
+        return self.home / "rounds.lock.yml"
+
+
+def default_workers() -> int:
+    """Cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0)) or 1
+    return os.cpu_count() or 1
+
+
+def load(
+    home: str | Path | None = None,
+    source: str | None = None,
+    workers: int | None = None,
+    lambda_chips: float | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> Settings:
+    """Settings from arguments, else environment, else defaults.
+
+    Environment: ``GPURANK_HOME``, ``GPURANK_SOURCE``, ``GPURANK_WORKERS``, ``GPURANK_LAMBDA``.
+
+    Raises:
+        SettingsError: a value is no positive number, or the home is a file.
+    """
+    env = os.environ if environ is None else environ
+    folder = Path(home or env.get("GPURANK_HOME") or "data").expanduser().absolute()
+    if folder.exists() and not folder.is_dir():
+        raise SettingsError(f"{folder} is a file; GPURANK_HOME must name a folder")
+    return Settings(
+        home=folder,
+        source=source or env.get("GPURANK_SOURCE") or None,
+        workers=_positive_int("GPURANK_WORKERS", workers, env, default_workers()),
+        lambda_chips=_positive_float("GPURANK_LAMBDA", lambda_chips, env, 8.0),
+    )
+
+
+def _positive_int(name: str, given: int | None, env: Mapping[str, str], default: int) -> int:
+    value: int | str = given if given is not None else env.get(name) or default
+    try:
+        number = int(value)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise SettingsError(f"{name}={value!r} is not a whole number of 1 or more")
+    return number
+
+
+def _positive_float(
+    name: str, given: float | None, env: Mapping[str, str], default: float
+) -> float:
+    value: float | str = given if given is not None else env.get(name) or default
+    try:
+        number = float(value)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < float("inf"):
+        raise SettingsError(f"{name}={value!r} is not a number above 0")
+    return number
