@@ -141,6 +141,28 @@ class Store:
         folder = self.folder(round_id, version)
         return (folder / MANIFEST).is_file() and read_manifest(folder).state == "complete"
 
+    def known(self, round_id: str, fingerprint: str, code_hash: str) -> Manifest | None:
+        """The complete version that this code once made of a source with that fingerprint."""
+        version = self._seen(round_id).get(fingerprint)
+        if version is None or not self.has(round_id, version):
+            return None
+        found = read_manifest(self.folder(round_id, version))
+        return found if found.code_hash == code_hash and found.form == "full" else None
+
+    def remember(self, round_id: str, fingerprint: str, version: str) -> None:
+        """Note which version a source's fingerprint gives, so that it need not be read again."""
+        seen = self._seen(round_id)
+        if seen.get(fingerprint) != version:
+            text = json.dumps({**seen, fingerprint: version}, indent=1, sort_keys=True) + "\n"
+            write_durably(self.root / round_id / "seen.json", text)
+
+    def _seen(self, round_id: str) -> dict[str, str]:
+        try:
+            text = (self.root / round_id / "seen.json").read_text(encoding="utf-8")
+            return {str(key): str(value) for key, value in json.loads(text).items()}
+        except (FileNotFoundError, ValueError, AttributeError):
+            return {}
+
     @contextmanager
     def building(self, round_id: str) -> Iterator[Path]:
         """A temporary folder for a new version; whatever is left of it afterwards is removed."""
@@ -198,15 +220,19 @@ class Store:
 
     def damage(self, manifest: Manifest) -> tuple[str, ...]:
         """Files of a version whose bytes are not the ones its manifest lists."""
-        folder = self.folder(manifest.round_id, manifest.version_id)
-        found = []
-        for name, expected in sorted(manifest.hashes.items()):
-            path = folder / name
-            if not path.is_file():
-                found.append(f"{path} is missing")
-            elif file_sha256(path) != expected:
-                found.append(f"{path} has other bytes than when it was written")
-        return tuple(found)
+        return damage(self.folder(manifest.round_id, manifest.version_id), manifest)
+
+
+def damage(folder: Path, manifest: Manifest) -> tuple[str, ...]:
+    """Files in a version's folder whose bytes are not the ones its manifest lists."""
+    found = []
+    for name, expected in sorted(manifest.hashes.items()):
+        path = folder / name
+        if not path.is_file():
+            found.append(f"{path} is missing")
+        elif file_sha256(path) != expected:
+            found.append(f"{path} has other bytes than when it was written")
+    return tuple(found)
 
 
 def write_durably(path: Path, text: str) -> None:

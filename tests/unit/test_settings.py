@@ -1,0 +1,42 @@
+"""Settings come from arguments, then environment, then defaults."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gpurank.settings import SettingsError, load
+
+
+def test_arguments_win_over_environment_over_defaults(tmp_path: Path) -> None:
+    env = {"GPURANK_HOME": str(tmp_path / "env"), "GPURANK_WORKERS": "3"}
+    assert load(environ=env).home == tmp_path / "env"
+    assert load(environ=env).workers == 3
+    assert load(home=tmp_path / "arg", workers=2, environ=env).home == tmp_path / "arg"
+    assert load(home=tmp_path / "arg", workers=2, environ=env).workers == 2
+    assert load(environ={}).home == Path("data").absolute()
+    assert load(environ={}).lambda_chips == 8.0
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "two", "1.5"])
+def test_a_worker_count_that_is_none_is_refused(value: str) -> None:
+    with pytest.raises(SettingsError, match="GPURANK_WORKERS"):
+        load(environ={"GPURANK_WORKERS": value})
+
+
+@pytest.mark.parametrize("value", ["0", "-8", "nan", "inf", "x"])
+def test_a_lambda_that_is_no_positive_number_is_refused(value: str) -> None:
+    with pytest.raises(SettingsError, match="GPURANK_LAMBDA"):
+        load(environ={"GPURANK_LAMBDA": value})
+
+
+def test_a_file_as_home_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "home").write_text("x")
+    with pytest.raises(SettingsError, match="is a file"):
+        load(home=tmp_path / "home", environ={})
+
+
+def test_building_settings_touches_nothing(tmp_path: Path) -> None:
+    load(home=tmp_path / "none", environ={})
+    assert list(tmp_path.iterdir()) == []
