@@ -100,7 +100,7 @@ class Contract:
         )
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(yaml.SafeLoader):  # type: ignore[misc]
     """YAML that refuses an entry given twice, which plain YAML readers drop silently."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
@@ -110,7 +110,7 @@ class _Loader(yaml.SafeLoader):
                 raise yaml.constructor.ConstructorError(
                     None, None, f"{name!r} is given twice", node.start_mark
                 )
-        return super().construct_mapping(node, deep)
+        return dict(super().construct_mapping(node, deep))
 
 
 def parse_contract(text: str, where: str) -> Contract:

@@ -1,0 +1,86 @@
+"""SQL for the checks that a contract implies: offending rows are counted where the data are.
+
+Names come from contracts, which we write, and are quoted; no value from a source enters a query.
+Event-sized tables never become frames; one row of counts a table is what gets validated.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from gpurank.contracts import Column, Contract
+
+# RE2 and Python read it alike. Matches what the readers blank, and a little more.
+EMAIL = r"[A-Za-z0-9_.+-]@[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.[A-Za-z]{2,}($|[^A-Za-z0-9_])"
+_EMAIL_TEXT = re.compile(r"[\w.+%-]+@[\w.-]+")
+
+_DUCKDB_TYPES: dict[str, tuple[str, ...]] = {
+    "string": ("VARCHAR", "ENUM"),
+    "dictionary": ("VARCHAR", "ENUM"),
+    "int32": ("INTEGER",),
+    "int64": ("BIGINT",),
+    "double": ("DOUBLE",),
+    "bool": ("BOOLEAN",),
+    "date": ("DATE",),
+    "timestamp": ("TIMESTAMP WITH TIME ZONE", "TIMESTAMP"),
+    "list_double": ("DOUBLE[]",),
+    "list_string": ("VARCHAR[]",),
+}
+
+
+def quoted(name: str) -> str:
+    """An SQL identifier, quoted; ``layer.table`` part by part."""
+    return ".".join('"' + part.replace('"', '""') + '"' for part in name.split("."))
+
+
+def masked(text: str) -> str:
+    """Text without e-mail addresses, for messages and pages."""
+    return _EMAIL_TEXT.sub("<e-mail>", text)
+
+
+def has_declared_type(column: Column, duckdb_type: str) -> bool:
+    """Whether DuckDB's type of a column is one that the contract's type allows."""
+    return any(
+        duckdb_type == allowed or (allowed == "ENUM" and duckdb_type.startswith("ENUM("))
+        for allowed in _DUCKDB_TYPES[column.type]
+    )
+
+
+def offending(contract: Contract, check: str, column: str | None) -> str:
+    """Condition that holds for the rows which offend an implied check of one column."""
+    name = quoted(column or "")
+    if check == "not_null":
+        return f"{name} is null"
+    declared = next(item for item in contract.columns if item.name == column)
+    if declared.type == "list_string":
+        name = f"array_to_string({name}, ' ')"
+    # The search for one character spares nearly every row the pattern.
+    return f"contains({name}, '@') and regexp_matches({name}, '{EMAIL}')"
+
+
+def facts_query(contract: Contract, checks: Sequence[tuple[str, str | None]]) -> str:
+    """One row: ``row_count``, then the offending rows of each (check, column), as ``f0``, ``f1``…
+
+    ``checks`` are implied checks of one column each (``not_null``, ``no_email``).
+    """
+    counts = [
+        f"count(*) filter ({offending(contract, check, column)}) as f{number}"
+        for number, (check, column) in enumerate(checks)
+    ]
+    columns = ", ".join(["count(*) as row_count", *counts])
+    return f"select {columns} from {quoted(contract.table)}"  # noqa: S608
+
+
+def repeated_keys(contract: Contract) -> str:
+    """Rows: each key that occurs more than once (nulls are equal), and how often."""
+    key = ", ".join(quoted(name) for name in contract.key)
+    counted = f"select {key}, count(*) as occurrences from {quoted(contract.table)}"  # noqa: S608
+    return f"{counted} group by {key} having count(*) > 1"
+
+
+def offending_rows(contract: Contract, check: str, column: str | None) -> str:
+    """Key columns of the rows that offend an implied check of one column."""
+    key = ", ".join(quoted(name) for name in contract.key) or "*"
+    condition = offending(contract, check, column)
+    return f"select {key} from {quoted(contract.table)} where {condition}"  # noqa: S608
