@@ -1,0 +1,178 @@
+"""Questions to the published warehouse, each one SELECT; the answers are rows.
+
+Plain rows, not frames: the command line must answer before a frame library is imported.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gpurank.rounds import round_order
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+
+class NoData(LookupError):
+    """What was asked for is not in the warehouse, or there is no warehouse yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Column names, rows and the columns' SQL types, in the order they are to be shown."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    types: tuple[str, ...]
+    title: str | None = None
+
+    def column(self, name: str) -> list[Any]:
+        """Every value of one column."""
+        place = self.columns.index(name)
+        return [row[place] for row in self.rows]
+
+
+def open_warehouse(path: Path) -> DuckDBPyConnection:
+    """A read-only connection that can reach no other file and no network.
+
+    The file may be replaced while the connection is open; it keeps the one it opened.
+
+    Raises:
+        NoData: there is no warehouse, or it cannot be read.
+    """
+    import duckdb
+
+    if not path.is_file():
+        raise NoData(f"there is no warehouse at {path}; `gpurank run` makes one")
+    config = {"enable_external_access": "false", "lock_configuration": "true"}
+    try:
+        return duckdb.connect(str(path), read_only=True, config=config)
+    except duckdb.Error as error:
+        raise NoData(
+            f"{path} cannot be read ({_first_line(error)}); `gpurank analyze` builds it anew"
+        ) from None
+
+
+def ask(con: DuckDBPyConnection, sql: str, values: Sequence[Any] = (), title: str = "") -> Answer:
+    """Rows of one statement.
+
+    Raises:
+        duckdb.Error: the statement is wrong.
+    """
+    cursor = con.execute(sql, list(values))
+    described = cursor.description or ()
+    names, types = (tuple(str(item[place]) for item in described) for place in (0, 1))
+    return Answer(names, tuple(cursor.fetchall()), types, title or None)
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """``; did you mean …`` for a near miss, else what there is to choose from."""
+    names = sorted(set(known))
+    close = difflib.get_close_matches(word, names, n=1, cutoff=0.5)
+    close = close or [name for name in names if name.startswith(word) or word.startswith(name)]
+    if close:
+        return f"did you mean {close[0]}?"
+    return f"there are {', '.join(names)}" if names else "there are none yet"
+
+
+def require_benchmark(con: DuckDBPyConnection, benchmark: str) -> None:
+    """Raises:
+    NoData: no result of that benchmark is in the warehouse; names the nearest one.
+    """
+    known = [row[0] for row in ask(con, "select distinct benchmark from marts.result").rows]
+    if benchmark not in known:
+        raise NoData(f"no benchmark is called {benchmark!r}; {nearest(benchmark, known)}")
+
+
+def ranking(
+    con: DuckDBPyConnection,
+    benchmark: str,
+    round_id: str | None = None,
+    pooled: bool = False,
+    limit: int | None = None,
+) -> Answer:
+    """Ranked results of a benchmark in a round (by default its newest), or of all rounds pooled.
+
+    Times in minutes, ``delay_cost`` = accelerator-minutes + λ x minutes, lower is better.
+
+    Raises:
+        NoData: nothing is ranked there; says what is.
+    """
+    require_benchmark(con, benchmark)
+    scope = "pooled" if pooled else "round"
+    found = ask(
+        con,
+        "select distinct round_id from marts.ranking where benchmark = ? and scope = ?",
+        [benchmark, scope],
+    )
+    rounds = sorted((row[0] for row in found.rows if row[0]), key=round_order)
+    if not pooled:
+        if round_id is not None and round_id not in rounds:
+            raise NoData(
+                f"nothing of {benchmark} is ranked in {round_id}; "
+                + (f"it is in {', '.join(rounds)}" if rounds else "it is ranked in no round")
+            )
+        if not rounds:
+            raise NoData(f"{benchmark} is ranked in no round; see marts.data_quality")
+        rounds = [round_id or rounds[-1]]
+    rows = ask(con, _RANKING, [benchmark, scope, rounds, limit if limit else 1_000_000])
+    if not rows.rows:
+        raise NoData(f"nothing of {benchmark} is ranked over all rounds; give --round")
+    where = "all comparable rounds" if pooled else rounds[0]
+    return replace(rows, title=f"{benchmark}, {where}: ranking table (derived)")
+
+
+_RANKING = """
+select r.rank, r.tie_group, r.round_id, m.submitter, m.system_name, m.accelerator,
+       r.accelerator_count, r.score_min, r.accelerator_minutes, r.delay_cost,
+       r.cluster_label, m.availability, m.division, m.is_independent,
+       r.lambda_chips, m.source_commit, r.result_id
+from marts.ranking r
+join marts.result m using (result_id)
+where r.benchmark = ? and r.scope = ? and list_contains(?, r.round_id)
+order by r.rank, r.accelerator_count, r.result_id
+limit ?
+"""
+
+
+def clusters(con: DuckDBPyConnection, benchmark: str) -> Answer:
+    """Cluster profiles of a benchmark, fastest median first.
+
+    Raises:
+        NoData: the benchmark has no clusters; says why where the warehouse knows.
+    """
+    require_benchmark(con, benchmark)
+    rows = ask(
+        con,
+        "select cluster_label, name, member_count, median_score_min, median_accelerator_count, "
+        "median_accelerator_minutes, share_4_to_16, leading_families "
+        "from marts.cluster_profile where benchmark = ? and cluster_label is not null "
+        "order by cluster_label",
+        [benchmark],
+        f"{benchmark}: clusters over its comparable rounds (derived)",
+    )
+    if not rows.rows:
+        raise NoData(f"{benchmark} has no clusters: too few or too equal independent results")
+    return rows
+
+
+def rounds(con: DuckDBPyConnection) -> Answer:
+    """What is in the warehouse, one row a round."""
+    return ask(
+        con,
+        "select v.round_id, v.version_id, v.source_commit, s.result_count, s.scored_count, "
+        "s.quarantined_count, v.file_count, v.byte_count, v.taken_at "
+        "from raw.round_version v "
+        "left join (select round_id, count(*) result_count, count(score_min) scored_count "
+        "from marts.result group by round_id) using (round_id) "
+        "order by try_cast(string_split(v.round_id[2:], '.') as integer[])",
+        title="rounds in the warehouse",
+    )
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__

@@ -1,0 +1,71 @@
+"""``rounds.lock.yml``: what each round was taken from, written by machine alone.
+
+It holds no times, so that it changes when the bytes of a round do and never otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+import yaml
+
+from gpurank.rounds import round_order
+from gpurank.store import Manifest, write_durably
+
+_HEADER = "# Written by `gpurank`; moves only when the bytes of a round do. Do not edit.\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Locked:
+    """One round as it was taken: repository commit, content hash, files and their bytes."""
+
+    round_id: str
+    commit: str | None
+    content_hash: str
+    version_id: str
+    files: int
+    bytes: int
+
+
+def locked(manifest: Manifest) -> Locked:
+    """A version's entry."""
+    return Locked(
+        manifest.round_id,
+        manifest.source_commit,
+        manifest.content_hash,
+        manifest.version_id,
+        manifest.file_count,
+        manifest.byte_count,
+    )
+
+
+def read(path: Path | Traversable) -> dict[str, Locked]:
+    """Entries by round; none where there is no file or it is unreadable."""
+    try:
+        document = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+        return {name: Locked(round_id=name, **row) for name, row in document.items()}
+    except (OSError, yaml.YAMLError, TypeError, AttributeError):
+        return {}
+
+
+def shipped() -> dict[str, Locked]:
+    """Entries of the rounds that ship with the package."""
+    return read(files("warehouse").joinpath("rounds.lock.yml"))
+
+
+def write(path: Path, manifests: Iterable[Manifest]) -> None:
+    """Set the entries of some versions and leave the others; nothing is written if none moves."""
+    before = read(path)
+    after = {**before, **{item.round_id: locked(item) for item in manifests}}
+    if after == before and path.exists():
+        return
+    rows = {}
+    for name in sorted(after, key=round_order):
+        row = asdict(after[name])
+        rows[row.pop("round_id")] = row
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_durably(path, _HEADER + yaml.safe_dump(rows, sort_keys=False))

@@ -1,0 +1,97 @@
+"""Run one function in a fresh process of its own, and follow how far it is.
+
+Reading logs is bound by the processor, so rounds are read in processes beside each other. A
+process a round keeps the memory of one round from the next, and a reader that is killed for
+its memory takes no other round with it. The child imports no orchestrator.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import connection
+from multiprocessing.sharedctypes import RawArray
+from typing import Any, Protocol, TypeVar
+
+T = TypeVar("T")
+_BYTES, _FILES, _STOP = range(3)
+_POLL_S = 0.3
+# Shared with the parent: bytes read, files read, and whether to stop. No lock: one writer each.
+_gauge: Any = None
+
+
+class WorkerDied(RuntimeError):
+    """The reading process ended without an answer: out of memory, or killed."""
+
+
+class _Sized(Protocol):
+    @property
+    def data(self) -> bytes: ...
+
+
+S = TypeVar("S", bound=_Sized)
+
+
+def run_alone(
+    function: Callable[..., T], *args: Any, follow: Callable[[int, int], None] | None = None
+) -> T:
+    """The function's value, computed in a process of its own.
+
+    ``follow`` is called about three times a second with (bytes, files) that ``counted`` saw.
+
+    Raises:
+        WorkerDied: the process ended without an answer.
+        Exception: whatever the function raised.
+    """
+    context = multiprocessing.get_context("spawn")
+    gauge = RawArray("q", 3)
+    with ProcessPoolExecutor(1, context, initializer=_start, initargs=(gauge,)) as pool:
+        future: Future[T] = pool.submit(function, *args)
+        try:
+            while not wait([future], timeout=_POLL_S).done:
+                if follow:
+                    follow(gauge[_BYTES], gauge[_FILES])
+        except BaseException:
+            gauge[_STOP] = 1
+            raise
+        if follow:
+            follow(gauge[_BYTES], gauge[_FILES])
+        try:
+            return future.result()
+        except BrokenProcessPool:
+            raise WorkerDied(
+                "the reading process was ended from outside, most likely for lack of memory; "
+                "free some, or read fewer rounds at once (--workers 1)"
+            ) from None
+
+
+def counted(files: Iterable[S]) -> Iterator[S]:
+    """The same files; counts them for the parent and ends when it asks."""
+    for file in files:
+        if _gauge is not None:
+            if _gauge[_STOP]:
+                raise KeyboardInterrupt
+            _gauge[_BYTES] += len(file.data)
+            _gauge[_FILES] += 1
+        yield file
+
+
+def _start(gauge: Any) -> None:
+    global _gauge
+    _gauge = gauge
+    # The parent answers an interrupt from the keyboard; it tells us through the gauge.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """A killed parent cannot stop its child; the child watches it instead."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        connection.wait([parent.sentinel])
+        os._exit(1)
