@@ -176,7 +176,9 @@ def _entries(entry: Mapping[str, Any], required: set[str], allowed: set[str], wh
 def _column(entry: Any, where: str) -> Column:
     if not isinstance(entry, dict):
         raise ContractError(f"{where}: a column is a mapping, not {entry!r}")
-    _entries(entry, {"name", "type", "doc"}, _COLUMN_ENTRIES, f"{where}, column {entry}")
+    _entries(
+        entry, {"name", "type", "doc"}, _COLUMN_ENTRIES, f"{where}, column {entry.get('name')}"
+    )
     if entry["type"] not in _TYPES:
         raise ContractError(
             f"{where}, column {entry['name']}: unknown type {entry['type']!r}; "
@@ -236,13 +238,25 @@ def contract(table: str) -> Contract:
 
 
 @cache
-def contracts() -> tuple[Contract, ...]:
-    """Every contract, by table name."""
+def layer_contracts(layer: str) -> tuple[Contract, ...]:
+    """The contracts of one layer, by table name; empty where the layer has none."""
+    folder = files("expectations").joinpath(layer)
+    if not folder.is_dir():
+        return ()
     names = [
-        f"{layer.name}.{path.name.removesuffix('.yml')}"
-        for layer in files("expectations").iterdir()
-        if layer.is_dir() and not layer.name.startswith(("_", "."))
-        for path in layer.iterdir()
+        path.name.removesuffix(".yml")
+        for path in folder.iterdir()
         if path.name.endswith(".yml") and not path.name.startswith(".")
     ]
-    return tuple(contract(name) for name in sorted(names))
+    return tuple(contract(f"{layer}.{name}") for name in sorted(names))
+
+
+@cache
+def contracts() -> tuple[Contract, ...]:
+    """Every contract, by table name."""
+    layers = sorted(
+        folder.name
+        for folder in files("expectations").iterdir()
+        if folder.is_dir() and not folder.name.startswith(("_", "."))
+    )
+    return tuple(each for layer in layers for each in layer_contracts(layer))

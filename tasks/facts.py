@@ -66,7 +66,8 @@ def table_facts(
     """Implied and SQL checks of one table, counted; and its rows."""
     checks = implied_checks(contract, contract.layer in _PUBLIC_LAYERS)
     columns = [(check.name, column) for check, column in checks if column in types]
-    row = con.execute(check_sql.facts_query(contract, columns)).fetchone() or (0,)
+    # Fetched whole: DuckDB refuses the next query while a result is unfinished.
+    (row,) = con.execute(check_sql.facts_query(contract, columns)).fetchall()
     row_count, counted = row[0], dict(zip(columns, row[1:], strict=True))
     facts = []
     for check, column in checks:
@@ -132,7 +133,7 @@ def _query_fact(
 ) -> Fact:
     sql = sql.rstrip().rstrip(";")
     try:
-        (count,) = con.execute(f"select count(*) from ({sql})").fetchone() or (0,)  # noqa: S608
+        ((count,),) = con.execute(f"select count(*) from ({sql})").fetchall()  # noqa: S608
         examples = _examples(con, sql) if count else ()
     except duckdb.Error as error:
         return Fact(contract.table, check, None, 1, "not evaluated", error=first_line(error))

@@ -13,12 +13,12 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import duckdb
 
 from gpurank import check_sql
-from gpurank.contracts import Check, Contract, contracts
+from gpurank.contracts import Check, Contract, layer_contracts
 from gpurank.validation import IMPLIED_WHY, CheckResult, ValidationFailed, ValidationReport
 from tasks.facts import (
     EXAMPLES,
@@ -46,7 +46,10 @@ class _Outcome:
 
 
 def validate_version(
-    version_dir: Path, round_id: str, previous_counts: Mapping[str, int] | None = None
+    version_dir: Path,
+    round_id: str,
+    previous_counts: Mapping[str, int] | None = None,
+    form: Literal["full", "facts"] = "full",
 ) -> ValidationReport:
     """Check one raw version's Parquet files against expectations/raw, before it is published.
 
@@ -55,6 +58,8 @@ def validate_version(
         round_id: the round, for messages.
         previous_counts: rows a table (``run`` or ``raw.run``) of the version in use; None or a
             table left out: no shrink limit.
+        form: ``facts`` where events were reduced to the ones that runs point at (see
+            gpurank.store.Manifest); the SQL of checks sees it as ``getvariable('form')``.
 
     Returns:
         The report; its warnings become issue rows (gpurank.validation.issue_rows).
@@ -64,6 +69,7 @@ def validate_version(
     """
     with duckdb.connect() as con:
         con.execute("create schema raw")
+        con.execute("set variable form = ?", [form])
         for path in sorted(version_dir.glob("*.parquet")):
             name = check_sql.quoted(f"raw.{path.stem}")
             file = str(path).replace("'", "''")
@@ -91,7 +97,7 @@ def validate_layer(
     previous_counts: Mapping[str, int] | None = None,
 ) -> ValidationReport:
     """Check every contract of a layer, and that every table of the layer has one."""
-    declared = [contract for contract in contracts() if contract.layer == layer]
+    declared = layer_contracts(layer)
     report = validate_tables(con, declared, subject, previous_counts)
     found = con.execute(
         "select table_name from information_schema.tables where table_schema = ? order by 1",
