@@ -1,0 +1,48 @@
+-- System descriptions: what was filed, what it means, and the totals read from it.
+SELECT
+    system.round_id,
+    system.version_id,
+    system.path,
+    concat_ws('/', system.round_id, system.path) AS system_id,
+    system.submitter_folder,
+    system.system_folder,
+    system.parse_dialect,
+    system.submitter_reported,
+    system.division_reported,
+    system.status_reported,
+    system.system_name_reported,
+    system.accelerator_reported,
+    system.host_cpu_reported,
+    system.host_networking_reported,
+    system.framework_reported,
+    submitter.submitter,
+    division.division,
+    status.availability,
+    status.is_on_premises,
+    accelerator.accelerator,
+    accelerator.vendor AS accelerator_vendor,
+    accelerator.family AS accelerator_family,
+    accelerator.launch_year AS accelerator_launch_year,
+    cpu.cpu AS host_cpu,
+    cpu.vendor AS cpu_vendor,
+    cpu.launch_year AS cpu_launch_year,
+    framework.framework,
+    -- One software stack: the framework as filed, whatever its spacing and case.
+    nullif(lower(regexp_replace(trim(system.framework_reported), '\s+', ' ', 'g')), '') AS software,
+    total.* EXCLUDE (round_id, path)
+FROM identity.system_reported AS system
+LEFT JOIN identity.submitter AS submitter
+    ON system.round_id = submitter.round_id AND system.submitter_reported = submitter.reported
+LEFT JOIN identity.division AS division
+    ON system.round_id = division.round_id AND system.division_reported = division.reported
+LEFT JOIN identity.status AS status
+    ON system.round_id = status.round_id AND system.status_reported = status.reported
+LEFT JOIN identity.accelerator AS accelerator
+    ON system.round_id = accelerator.round_id
+    AND system.accelerator_reported = accelerator.reported
+LEFT JOIN identity.cpu AS cpu
+    ON system.round_id = cpu.round_id AND system.host_cpu_reported = cpu.reported
+LEFT JOIN identity.framework AS framework
+    ON system.round_id = framework.round_id AND system.framework_reported = framework.reported
+LEFT JOIN identity.system_total AS total
+    ON system.round_id = total.round_id AND system.path = total.path

@@ -1,0 +1,43 @@
+-- Energy of a run: the mean power of each of its logs over that log's own window, times the run's
+-- time. Readings are never clipped by the run's window: the clocks do not agree.
+WITH device AS (
+    SELECT
+        round_id,
+        folder_id,
+        run_stem,
+        list_sum(list(mean_power_w ORDER BY path)) AS mean_power_w,
+        count(*) FILTER (device_kind = 'node') AS node_log_count,
+        count(*) FILTER (device_kind <> 'node') AS switch_log_count,
+        count(*) FILTER (mean_power_w IS NULL) AS unreadable_log_count
+    FROM staging.power
+    GROUP BY round_id, folder_id, run_stem
+), joined AS (
+    SELECT
+        run.result_id,
+        run.file,
+        run.run_min,
+        device.*,
+        result.node_count,
+        CASE
+            WHEN run.run_min IS NULL THEN 'no_run_time'
+            WHEN device.unreadable_log_count > 0 THEN 'power_log_unreadable'
+            WHEN device.node_log_count = 0 THEN 'no_node_power_log'
+            WHEN device.node_log_count < result.node_count THEN 'node_power_log_missing'
+        END AS energy_missing_reason
+    FROM device
+    JOIN core.result AS result USING (round_id, folder_id)
+    JOIN core.run AS run
+        ON result.result_id = run.result_id
+        AND device.run_stem = parse_filename(run.file, TRUE)
+)
+SELECT
+    result_id,
+    file,
+    CASE WHEN energy_missing_reason IS NULL
+        THEN mean_power_w * run_min * 60 / 3.6e6::DOUBLE
+    END AS energy_kwh,
+    energy_missing_reason,
+    mean_power_w,
+    node_log_count,
+    switch_log_count
+FROM joined

@@ -1,0 +1,2 @@
+-- What each cluster holds, or why a benchmark has none.
+SELECT * FROM analysis.cluster_profile

@@ -1,0 +1,49 @@
+-- One row a loaded round: what it holds and how much of it became a number.
+WITH result_total AS (
+    SELECT
+        round_id,
+        count(*) AS result_count,
+        count(score_min) AS scored_count,
+        count(*) FILTER (division = 'open') AS open_count,
+        count(*) FILTER (is_independent) AS independent_count,
+        count(*) FILTER (is_same_round_copy) AS same_round_copy_count,
+        count(*) FILTER (first_seen_round_id <> round_id) AS refiled_count,
+        count(throughput_per_s) AS throughput_count,
+        count(energy_kwh) AS energy_count,
+        count(DISTINCT submitter) AS submitter_count,
+        count(DISTINCT benchmark) AS benchmark_count,
+        count(DISTINCT accelerator) AS accelerator_model_count,
+        max(accelerator_count) AS largest_accelerator_count
+    FROM marts.result
+    GROUP BY round_id
+), run_total AS (
+    SELECT round_id, count(*) AS run_count, count(*) FILTER (is_converged) AS converged_run_count
+    FROM marts.run
+    GROUP BY round_id
+), folder_total AS (
+    SELECT
+        round_id,
+        count(*) AS folder_count,
+        count(quarantine_reason) AS quarantined_count
+    FROM staging.folder
+    GROUP BY round_id
+)
+SELECT
+    version.round_id,
+    round.round_date AS published_on,
+    round.repository,
+    version.source_commit,
+    version.version_id,
+    version.file_count,
+    version.byte_count,
+    coalesce(folder_total.folder_count, 0) AS folder_count,
+    coalesce(result_total.result_count, 0) AS result_count,
+    coalesce(folder_total.quarantined_count, 0) AS quarantined_count,
+    coalesce(run_total.run_count, 0) AS run_count,
+    coalesce(run_total.converged_run_count, 0) AS converged_run_count,
+    result_total.* EXCLUDE (round_id, result_count)
+FROM raw.round_version AS version
+JOIN lookup.round AS round USING (round_id)
+LEFT JOIN folder_total USING (round_id)
+LEFT JOIN result_total USING (round_id)
+LEFT JOIN run_total USING (round_id)

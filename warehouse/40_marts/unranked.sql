@@ -1,0 +1,2 @@
+-- Scored results without a rank, each with its reason.
+SELECT * FROM analysis.unranked
