@@ -43,6 +43,8 @@ class BenchmarkRule:
     second_metric: str | None = None
     counter_unit: str | None = None
     take_first_converged: bool = False
+    is_timed_by_elapsed: bool = False
+    """The run time is the elapsed time in eval_result; run_stop there ends the evaluation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +130,7 @@ class Rounds:
             second_metric=values.get("second_metric"),
             counter_unit=values.get("unit"),
             take_first_converged=values.get("take_first_converged", False),
+            is_timed_by_elapsed=values.get("is_timed_by_elapsed", False),
         )
 
     def select(self, text: str, available: tuple[str, ...] | None = None) -> tuple[str, ...]:

@@ -1,0 +1,289 @@
+"""One log record of each dialect, from the bytes behind its marker.
+
+A record that is not what its dialect promises is mended where that is safe (text behind the
+record, terminal escapes, a line break inside it, Python literals instead of JSON) and is given
+back as undecodable otherwise. Nothing here raises on any bytes.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+import msgspec
+from msgspec import Raw
+
+_LONGEST_MENDED = 1 << 16
+_ERRORS = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError, ValueError)
+
+_ANSI = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
+_EDGE = re.compile(rb'"(?:[^"\\]|\\.)*+"|[{}\[\]]', re.DOTALL)
+_RELAXED = re.compile(
+    rb"""(?P<json>"(?:[^"\\]|\\.)*+")"""
+    rb"""|(?:\b[uU])?'(?P<single>(?:[^'\\]|\\.)*+)'"""
+    rb"""|(?P<percent>[-+]?\d[\d.eE+-]*+%)"""
+    rb"""|(?P<number>-?(?:0|[1-9]\d*+)(?:\.\d+)?(?:[eE][-+]?\d+)?)(?=[\s,:}\])]|$)"""
+    rb"""|(?P<word>[-+]?[A-Za-z0-9_.$/][\w.$/+-]*+)"""
+    rb"""|(?P<trailing>,)(?=\s*[}\])])"""
+    rb"""|(?P<tuple>[()])""",
+    re.DOTALL,
+)
+_WORDS = {
+    b"None": b"null", b"null": b"null", b"True": b"true", b"true": b"true",
+    b"False": b"false", b"false": b"false",
+}  # fmt: skip
+_MLL = re.compile(rb"\s*(\S+)\s+([\w./-]+)\s*:\s*")
+_V05 = re.compile(rb"v[\d.]+\s+(\S+)\s+(\S+)\s+\((.*?)\)\s+(\w+)[ \t]*(:|\r|$)")
+_WALLCLOCK = re.compile(
+    rb"\s*(\S+)\s+\[(\d\d)/(\d\d)/(\d\d) (\d\d):(\d\d):(\d\d)\],"
+    rb"\s*([^:\r]+?)\s*(:|\r|$)"
+)
+
+ABSENT = Raw(b"")
+
+
+class Record(NamedTuple):
+    """One record. ``value`` and ``metadata`` are JSON text, empty where absent.
+
+    ``key`` is None for an undecodable record, whose raw text stands in ``value``.
+    """
+
+    time_ms: float | None
+    key: str | None
+    value: Raw | bytes
+    metadata: Raw | bytes
+    event_type: str | None
+
+
+class MllogRecord(msgspec.Struct, gc=False):
+    """Shape of a well-formed record since v0.7; unknown fields are skipped."""
+
+    key: str
+    value: Raw = ABSENT
+    metadata: Raw = ABSENT
+    event_type: str | None = None
+    time_ms: float | None = None
+    time_s: float | None = None
+
+
+class _Loose(msgspec.Struct, gc=False):
+    key: Raw = ABSENT
+    value: Raw = ABSENT
+    metadata: Raw = ABSENT
+    event_type: Raw = ABSENT
+    time_ms: Raw = ABSENT
+    time_s: Raw = ABSENT
+
+
+class _Body(msgspec.Struct, gc=False):
+    value: Raw = ABSENT
+    metadata: Raw = ABSENT
+
+
+decode_mllog = msgspec.json.Decoder(MllogRecord).decode
+_decode_loose = msgspec.json.Decoder(_Loose).decode
+_decode_body = msgspec.json.Decoder(_Body).decode
+_decode_raw = msgspec.json.Decoder(Raw).decode
+_decode_any = msgspec.json.Decoder().decode
+
+
+def undecodable(text: bytes) -> Record:
+    """A record that could not be read, with its raw text up to the end of its line."""
+    line = text.partition(b"\n")[0][:_LONGEST_MENDED].strip()
+    return Record(None, None, line, b"", None)
+
+
+def parse_mllog(text: bytes) -> Record:
+    """A ``:::MLLOG`` record from the text behind its marker up to the next marker."""
+    for candidate in _candidates(text):
+        try:
+            loose = _decode_loose(candidate)
+        except _ERRORS:
+            continue
+        key = _text(loose.key)
+        if key is None:
+            break
+        time_ms = _number(loose.time_ms)
+        if time_ms is None and (time_s := _number(loose.time_s)) is not None:
+            time_ms = time_s * 1000
+        return Record(
+            time_ms, key, loose.value or ABSENT, loose.metadata or ABSENT, _text(loose.event_type)
+        )
+    return undecodable(text)
+
+
+def parse_mll(text: bytes) -> Record:
+    """A ``:::MLL <seconds> <key>: {json}`` record (v0.6)."""
+    line = text.partition(b"\n")[0]
+    match = _MLL.match(line)
+    time_s = _number(match[1]) if match else None
+    if not match or time_s is None:
+        return undecodable(text)
+    for candidate in (line[match.end() :], *_candidates(text[match.end() :])):
+        try:
+            body = _decode_body(candidate)
+        except _ERRORS:
+            continue
+        return Record(time_s * 1000, _replaced(match[2]), body.value, body.metadata, None)
+    return undecodable(text)
+
+
+def parse_v05(text: bytes) -> Record:
+    """A ``:::MLPv0.5.0 <benchmark> <seconds> (<file>:<line>) <key>[: <value>]`` record.
+
+    ``text`` starts with the version. The benchmark and the place in the source become metadata.
+    """
+    match = _V05.match(text.partition(b"\n")[0])
+    time_s = _number(match[2]) if match else None
+    value = _plain_value(text[match.end() :]) if match else None
+    if not match or time_s is None or value is None:
+        return undecodable(text)
+    metadata = {"benchmark": _replaced(match[1]), "origin": _replaced(match[3])}
+    return Record(time_s * 1000, _replaced(match[4]), value, msgspec.json.encode(metadata), None)
+
+
+def parse_wallclock(text: bytes) -> Record:
+    """A ``<benchmark> [MM/DD/YY hh:mm:ss], <key>[: <value>]`` record (v0.6, one submitter).
+
+    Its clock is local time without a zone, read here as if it were UTC.
+    """
+    match = _WALLCLOCK.match(text.partition(b"\n")[0])
+    value = _plain_value(text[match.end() :]) if match else None
+    if not match or value is None:
+        return undecodable(text)
+    month, day, year, hour, minute, second = (int(match[i]) for i in range(2, 8))
+    try:
+        moment = datetime(2000 + year, month, day, hour, minute, second, tzinfo=UTC)
+    except ValueError:
+        return undecodable(text)
+    metadata = msgspec.json.encode({"benchmark": _replaced(match[1])})
+    return Record(moment.timestamp() * 1000, _replaced(match[8]), value, metadata, None)
+
+
+def json_value(text: Raw | bytes | None) -> object:
+    """What a JSON text says; None where there is none or it cannot be read."""
+    if not text:
+        return None
+    try:
+        return _decode_any(text)
+    except _ERRORS:
+        return None
+
+
+def finite(value: object) -> float | None:
+    """A finite number as float; None for anything else, booleans among it."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _candidates(text: bytes) -> list[bytes]:
+    """Readings of a broken record, the most literal one first."""
+    line = text.partition(b"\n")[0]
+    found: list[bytes] = []
+    folded = re.sub(rb"[\r\n]+", b"", text[:_LONGEST_MENDED])
+    for source in (line, folded):
+        plain = _ANSI.sub(b"", source)
+        end = _object_end(plain)
+        if end is None:
+            continue
+        exact = _readable(plain[:end])
+        found.append(exact)
+        found.append(_relaxed(exact))
+        break
+    return found
+
+
+def _readable(text: bytes) -> bytes:
+    try:
+        text.decode("utf-8")
+    except UnicodeDecodeError:
+        return text.decode("utf-8", "replace").encode()
+    return text
+
+
+def _object_end(text: bytes) -> int | None:
+    """Where the JSON object that ``text`` starts with ends; None where it does not end."""
+    start = len(text) - len(text.lstrip())
+    if text[start : start + 1] != b"{":
+        return None
+    depth = 0
+    for match in _EDGE.finditer(text, start):
+        token = match[0]
+        if token in b"{[":
+            depth += 1
+        elif token in b"}]":
+            depth -= 1
+            if depth <= 0:
+                return match.end()
+    return None
+
+
+def _relaxed(text: bytes) -> bytes:
+    """JSON from a Python literal or from bare words: quotes, None, percent signs, tuples."""
+
+    def token(match: re.Match[bytes]) -> bytes:
+        kind, found = match.lastgroup, match[0]
+        if kind == "single":
+            inner = _replaced(match["single"])
+            return msgspec.json.encode(re.sub(r"\\(.)", r"\1", inner))
+        if kind == "word":
+            return _WORDS.get(found) or msgspec.json.encode(_replaced(found))
+        if kind == "percent":
+            return b'"' + found + b'"'
+        if kind == "trailing":
+            return b""
+        if kind == "tuple":
+            return b"[" if found == b"(" else b"]"
+        return found
+
+    return _RELAXED.sub(token, text)
+
+
+def _plain_value(text: bytes) -> bytes | None:
+    """A value that need not be JSON: JSON where it is, else its text as a JSON string.
+
+    None where an object is cut off.
+    """
+    line = _ANSI.sub(b"", text.partition(b"\n")[0]).strip()
+    if not line:
+        return b""
+    candidates = [line, *_candidates(text.lstrip(b" \t"))] if line[:1] == b"{" else [line]
+    for candidate in candidates:
+        try:
+            candidate.decode("utf-8")
+            _decode_raw(candidate)
+            return candidate
+        except _ERRORS:
+            continue
+    return None if line[:1] == b"{" else msgspec.json.encode(_replaced(line))
+
+
+def _text(raw: Raw | None) -> str | None:
+    if not raw:
+        return None
+    try:
+        value = _decode_any(_readable(bytes(raw)))
+    except _ERRORS:
+        return None
+    return value if isinstance(value, str) and value else None
+
+
+def _number(raw: Raw | bytes) -> float | None:
+    """A finite number from its JSON text, quoted or not."""
+    text = bytes(raw).strip().strip(b'"')
+    try:
+        number = float(text) if b"_" not in text else math.nan
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _replaced(text: bytes) -> str:
+    return text.decode("utf-8", "replace")

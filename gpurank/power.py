@@ -1,0 +1,117 @@
+"""Power logs: energy of one node's or switch's readings over their own window.
+
+Official energy of a run = conversion efficiency x sum(W x dt) x run time / window, so the window
+of a power log is its own and is never clipped by the run's: many logs were taken at other times
+than the run they are filed with.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from gpurank.dialects import json_value
+from gpurank.mllog import Records
+from gpurank.quality import quantity
+
+DeviceKind = Literal["node", "switch", "total"]
+
+_TOTAL = re.compile(rb"total[^:\n]*power[^:\n]*:\s*([\d.,]+)\s*([kM]?)Wh", re.IGNORECASE)
+_JOULES = {b"": 3600.0, b"k": 3.6e6, b"M": 3.6e9}
+
+
+@dataclass(frozen=True, slots=True)
+class PowerFacts:
+    """The columns of raw.power without path, folder and run stem.
+
+    ``energy_j`` is the plain integral, before ``conversion_efficiency``; for the submitter's own
+    ``total`` it is the total as filed.
+    """
+
+    device_kind: DeviceKind
+    window_s: float | None
+    energy_j: float | None
+    conversion_efficiency: float | None
+    interconnect_power_w: float | None
+    reading_count: int
+
+
+def power_facts(data: bytes, records: Records, name: str) -> PowerFacts | None:
+    """What a power log says; None where it is none.
+
+    Args:
+        data: the file's bytes.
+        records: its records.
+        name: its file name, ``node_*.txt`` or ``sw_*.txt``.
+    """
+    if not len(records):
+        match = _TOTAL.search(data)
+        if not match:
+            return None
+        filed = quantity(match[1].decode().replace(",", ""))
+        energy = None if filed is None else filed * _JOULES[match[2]]
+        return PowerFacts("total", None, energy, None, None, 0)
+    start = _first_time(records, "power_measurement_start")
+    stop = _first_time(records, "power_measurement_stop")
+    readings = _readings(records, start)
+    window_s, energy_j = _integral(readings, start, stop)
+    return PowerFacts(
+        device_kind="switch" if name.startswith("sw") else "node",
+        window_s=window_s,
+        energy_j=energy_j,
+        conversion_efficiency=_only(records, "conversion_eff"),
+        interconnect_power_w=_only(records, "interconnect_power_est"),
+        reading_count=sum(key == "power_reading" for key in records.key),
+    )
+
+
+def _first_time(records: Records, key: str) -> float | None:
+    times = [
+        time
+        for time, name in zip(records.time_ms, records.key, strict=True)
+        if name == key and time is not None
+    ]
+    return min(times, default=None)
+
+
+def _readings(records: Records, start: float | None) -> list[tuple[float, float]]:
+    """(time in ms, power in W) of the readings from the start on, by time."""
+    found = []
+    for number, key in enumerate(records.key):
+        time = records.time_ms[number]
+        if key == "power_reading" and time is not None and (start is None or time >= start):
+            watts = quantity(json_value(records.value[number]))
+            if watts is not None:
+                found.append((time, watts))
+    return sorted(found)
+
+
+def _integral(
+    readings: list[tuple[float, float]], start: float | None, stop: float | None
+) -> tuple[float | None, float | None]:
+    """(window in s, energy in J): each reading holds since the one before it.
+
+    A stop that is not after the start (some loggers stamp both alike) is no end; the last reading
+    is, then.
+    """
+    if not readings or start is None:
+        return None, None
+    end = stop if stop is not None and stop > start else readings[-1][0]
+    energy, previous = 0.0, start
+    for time, watts in readings:
+        if time > end:
+            break
+        energy += watts * (time - previous) / 1000
+        previous = time
+    window_s = (end - start) / 1000
+    return (window_s, energy) if window_s > 0 else (None, None)
+
+
+def _only(records: Records, key: str) -> float | None:
+    found = {
+        quantity(json_value(value))
+        for name, value in zip(records.key, records.value, strict=True)
+        if name == key
+    } - {None}
+    return found.pop() if len(found) == 1 else None

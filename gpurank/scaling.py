@@ -1,0 +1,30 @@
+"""scaling.json: the factor by which a result is scaled back."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from gpurank.quality import quantity
+
+_SMALLEST, _LARGEST = 1.0, 2.0
+
+
+def read_scaling(data: bytes) -> tuple[float | None, tuple[str, str, str] | None]:
+    """(factor, problem) of a scaling.json; a problem is (level, kind, message).
+
+    The factor is None where it cannot be read; then the result has no score.
+    """
+    try:
+        document: Any = json.loads(data.decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        document = None
+    value = document.get("scaling_factor") if isinstance(document, dict) else None
+    factor = quantity(value)
+    if factor is None or factor <= 0:
+        message = "no usable scaling_factor stands in it, so the result has no score"
+        return None, ("error", "scaling_unreadable", message)
+    if not _SMALLEST <= factor <= _LARGEST:
+        message = f"scaling_factor {factor:g} is outside {_SMALLEST:g} to {_LARGEST:g}"
+        return factor, ("warning", "scaling_implausible", message)
+    return factor, None

@@ -1,0 +1,145 @@
+"""Raw tables of a round as Parquet files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from gpurank.content import content_hash
+from gpurank.contracts import contract
+from gpurank.rawround import TABLES, SourceFileLike, read_round
+from gpurank.rounds import declared_rounds
+
+_COMPRESSION = {"compression": "zstd", "compression_level": 1}
+
+# Keys whose records runs, scores and metrics point at.
+_NEEDED_KEYS = (
+    "run_start", "run_stop", "eval_accuracy", "eval_result", "eval_target", "target_accuracy",
+    "global_batch_size", "train_samples", "eval_samples", "input_size",
+    "preproc_num_train_examples", "gradient_accumulation_steps", "max_sequence_length", "seed",
+    "run_set_random_seed", "submission_benchmark", "submission_division", "submission_status",
+    "submission_org", "submission_platform",
+)  # fmt: skip
+
+
+@dataclass(slots=True)
+class RoundCounts:
+    """What a round was made of: files, bytes, records, folders and their fate, issues a kind."""
+
+    files: int = 0
+    bytes: int = 0
+    records: int = 0
+    folders: int = 0
+    results: int = 0
+    quarantined: int = 0
+    content_hash: str = ""
+    issues: dict[str, int] = field(default_factory=dict)
+
+
+def write_round(
+    files: Iterable[SourceFileLike],
+    round_id: str,
+    target_dir: Path,
+    progress: Callable[[int], None] | None = None,
+) -> RoundCounts:
+    """Read a round's files and write every raw table into a folder.
+
+    Args:
+        files: the round's files in path order.
+        round_id: the round's name.
+        target_dir: an existing folder; gets ``<table>.parquet`` for each raw table.
+        progress: called with the number of bytes read so far after each file.
+
+    The same files give the same bytes.
+    """
+    rounds = declared_rounds()
+    counts = RoundCounts()
+    taken: list[tuple[str, str]] = []
+    with pq.ParquetWriter(
+        target_dir / "event.parquet", contract("raw.event").arrow_schema(), **_COMPRESSION
+    ) as events:
+        followed = _followed(files, progress)
+        for table, batch in read_round(followed, rounds.get(round_id), rounds):
+            if table == "event":
+                events.write_batch(batch)
+                counts.records += batch.num_rows
+                continue
+            _write(target_dir / f"{table}.parquet", batch)
+            if table == "source_file":
+                counts.files = batch.num_rows
+                counts.bytes = pc.sum(batch["byte_count"]).as_py() or 0
+                taken = list(
+                    zip(batch["path"].to_pylist(), batch["sha256"].to_pylist(), strict=True)
+                )
+            elif table == "folder":
+                counts.folders = batch.num_rows
+                counts.results = batch["quarantine_reason"].null_count
+                counts.quarantined = counts.folders - counts.results
+            elif table == "issue":
+                found = pc.value_counts(batch["kind"]).to_pylist()
+                counts.issues = {row["values"]: row["counts"] for row in found if row is not None}
+    counts.content_hash = content_hash(taken)
+    return counts
+
+
+def needed_events(raw_dir: Path, target: Path) -> int:
+    """Write the events that facts are walked back to, and only those.
+
+    Args:
+        raw_dir: a folder written by :func:`write_round`.
+        target: the Parquet file to write.
+
+    Returns:
+        Rows written: of result logs, the records of keys that runs, scores and metrics read
+        (a batch size or setting that every rank repeats counts once).
+    """
+    import duckdb
+
+    keys = ", ".join(f"'{key}'" for key in _NEEDED_KEYS)
+    sql = f"""
+        select e.* from read_parquet(?) e
+        semi join read_parquet(?) r on r.path = e.path
+        where e.key in ({keys})
+        qualify row_number() over (
+            partition by e.path, e.key, e.value, e.metadata, e.time_ms order by e.record_number
+        ) = 1
+        order by e.path, e.record_number
+    """  # noqa: S608 (constants of this module)
+    arguments = [str(raw_dir / "event.parquet"), str(raw_dir / "run.parquet")]
+    with duckdb.connect() as con:
+        table = con.execute(sql, arguments).to_arrow_table()
+    schema = contract("raw.event").arrow_schema()
+    table = pa.Table.from_arrays(
+        [_cast(table[name], schema.field(name).type) for name in schema.names], schema=schema
+    )
+    pq.write_table(table, target, **_COMPRESSION)
+    return int(table.num_rows)
+
+
+def _cast(column: pa.ChunkedArray, type_: pa.DataType) -> pa.ChunkedArray:
+    if pa.types.is_dictionary(type_) and not pa.types.is_dictionary(column.type):
+        return column.combine_chunks().dictionary_encode()
+    return column.cast(type_)
+
+
+def _followed(
+    files: Iterable[SourceFileLike], progress: Callable[[int], None] | None
+) -> Iterator[SourceFileLike]:
+    done = 0
+    for file in files:
+        yield file
+        done += file.byte_count
+        if progress is not None:
+            progress(done)
+
+
+def _write(path: Path, batch: pa.RecordBatch) -> None:
+    pq.write_table(pa.Table.from_batches([batch]), path, **_COMPRESSION)
+
+
+__all__ = ["TABLES", "RoundCounts", "needed_events", "write_round"]
