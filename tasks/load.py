@@ -50,6 +50,7 @@ _SQL_TYPES = {
 _LOOKUP_TYPES = {
     "counter_above": "DOUBLE", "counter_upto": "DOUBLE", "counter_offset": "DOUBLE",
     "factor_value": "DOUBLE", "factor_upto": "DOUBLE", "epoch_samples": "DOUBLE",
+    "logged_scale": "DOUBLE",
     "low": "DOUBLE", "high": "DOUBLE", "priority": "BIGINT", "is_derivable": "BOOLEAN",
     "first_number": "BIGINT", "last_number": "BIGINT",
 }  # fmt: skip

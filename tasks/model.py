@@ -54,7 +54,7 @@ def run_model(con: duckdb.DuckDBPyConnection, model: Model) -> int:
     except Exception as error:
         raise ModelRunError(f"{model.table}: {error}") from error
     _comment(con, declared)
-    row = con.sql(f"SELECT count(*) FROM {model.table}").fetchone()  # noqa: S608
+    row = con.execute(f"SELECT count(*) FROM {model.table}").fetchone()  # noqa: S608
     return int(row[0]) if row else 0
 
 

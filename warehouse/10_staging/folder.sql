@@ -8,7 +8,7 @@ SELECT
         '/',
         folder.round_id,
         folder.submitter_folder,
-        nullif(folder.package_folder, folder.system_folder),
+        folder.package_folder,
         folder.system_folder,
         folder.benchmark_folder
     ) AS result_id,

@@ -6,7 +6,7 @@ WITH log_division AS (
         run.folder_id,
         CASE WHEN min(known.division) = max(known.division) THEN min(known.division) END AS division
     FROM staging.run AS run
-    JOIN lookup.log_division AS known ON lower(trim(run.division_reported)) = known.reported
+    JOIN lookup.division AS known ON lower(trim(run.division_reported)) = known.reported
     GROUP BY run.round_id, run.folder_id
 )
 SELECT

@@ -4,16 +4,10 @@ SELECT
     run.round_id,
     folder.benchmark,
     run.path AS file,
-    -- The order in which a person counts the files: by the numbers in the name, then the name.
+    -- The submission's own order of its runs.
     row_number() OVER (
-        PARTITION BY folder.result_id
-        ORDER BY
-            list_transform(
-                regexp_extract_all(parse_filename(run.path), '\d+'),
-                lambda digits: lpad(digits, 40, '0')
-            ),
-            run.path
-    ) AS run_number,
+        PARTITION BY folder.result_id ORDER BY run.run_number ASC NULLS LAST, run.path
+    ) AS run_order,
     run.started_at,
     run.run_min,
     run.is_converged,

@@ -8,10 +8,10 @@ SELECT
     round.round_number > min(round.round_number) OVER measurement AS is_refiled,
     row_number() OVER (
         PARTITION BY run.fingerprint, run.round_id
-        ORDER BY measurement.place_in_round, measurement.file_order, run.run_number
+        ORDER BY measurement.place_in_round, measurement.file_order, run.run_order
     ) > 1 AS is_same_round_copy,
     row_number() OVER (
-        PARTITION BY run.fingerprint, run.result_id ORDER BY run.run_number
+        PARTITION BY run.fingerprint, run.result_id ORDER BY run.run_order
     ) > 1 AS is_repeated_in_result
 FROM core.run AS run
 JOIN metrics.measurement AS measurement USING (result_id)
@@ -20,5 +20,5 @@ WHERE run.fingerprint IS NOT NULL
 WINDOW measurement AS (
     PARTITION BY run.fingerprint
     ORDER BY
-        round.round_number, measurement.place_in_round, measurement.file_order, run.run_number
+        round.round_number, measurement.place_in_round, measurement.file_order, run.run_order
 )

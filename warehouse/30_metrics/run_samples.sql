@@ -14,8 +14,8 @@ WITH candidate AS (
         definition.factor_upto,
         CASE definition.counter
             WHEN 'epoch_num' THEN run.epoch_num
-            -- Epochs are counted from -1, 0 or 1; the first evaluation tells.
-            WHEN 'epochs_done' THEN run.epoch_num - least(run.first_epoch_num, 1) + 1
+            -- Epochs counted from 0 (or an evaluation before training) are one more than they say.
+            WHEN 'epochs_done' THEN run.epoch_num + (run.first_epoch_num <= 0)::INTEGER
             WHEN 'samples_count' THEN run.samples_count
             WHEN 'step_num' THEN run.step_num
         END AS counter,

@@ -11,7 +11,7 @@ WITH candidate AS (
         rule.drop_count,
         CASE WHEN run.is_converged THEN run.run_min END AS usable_min,
         row_number() OVER (
-            PARTITION BY run.result_id ORDER BY NOT run.is_converged, run.run_number
+            PARTITION BY run.result_id ORDER BY NOT run.is_converged, run.run_order
         ) AS converged_number,
         rule.take_first_converged
     FROM core.run AS run

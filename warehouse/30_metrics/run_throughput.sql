@@ -1,13 +1,15 @@
 -- Throughput of each run beside the one its log claims, and their ratio as a check.
--- A logged figure is per system unless lookup.logged_unit says otherwise; where submissions differ
+-- A log without a figure but with a step time claims batch over step time. A figure is per system unless lookup.logged_unit says otherwise; where submissions differ
 -- ("either"), the reading that lies nearer to the derived one is taken and named.
 WITH figure AS (
     SELECT
         run.result_id,
         run.file,
+        run.logged_throughput_per_s AS logged_throughput_per_s,
         samples.samples_to_converge / (run.run_min * 60) AS throughput_per_s,
         coalesce(
-            run.logged_throughput_per_s, run.global_batch_size / nullif(run.logged_step_time_s, 0)
+            run.logged_throughput_per_s * coalesce(unit.logged_scale, 1),
+            run.global_batch_size / nullif(run.logged_step_time_s, 0)
         ) AS logged_per_s,
         nullif(result.accelerator_count, 0) AS accelerator_count,
         coalesce(unit.logged_unit, 'system') AS declared_unit
@@ -41,7 +43,7 @@ SELECT
     compared.result_id,
     compared.file,
     compared.throughput_per_s,
-    compared.logged_per_s AS logged_throughput_per_s,
+    compared.logged_throughput_per_s,
     CASE WHEN compared.logged_per_s IS NOT NULL THEN compared.logged_unit END AS logged_unit,
     compared.logged_system_per_s,
     compared.logged_system_per_s / nullif(compared.throughput_per_s, 0) AS logged_ratio,
