@@ -100,7 +100,7 @@ def _wide(answer: Answer, places: Sequence[int]) -> int:
 
 def _cell(value: Any) -> str:
     if value is None:
-        return "–"
+        return "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
@@ -114,7 +114,7 @@ def _cell(value: Any) -> str:
 
 def _number(value: float) -> str:
     if not math.isfinite(value):
-        return "–"
+        return "-"
     size = abs(value)
     digits = 3 if size < 100 else 1 if size < 100_000 else 0
     if 0 < size < 0.001:

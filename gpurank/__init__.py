@@ -1,1 +1,56 @@
-"""Select, cluster and rank accelerator configurations for deep-learning training."""
+"""Select, cluster and rank accelerator configurations for deep-learning training.
+
+``connect`` opens the warehouse, ``table``, ``rounds``, ``rank``, ``clusters`` and ``why`` answer
+the common questions, ``Settings`` and ``load`` say where the data are.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+# The module of the declared rounds bears the name of a public function. Once it is loaded the
+# import system leaves the package's attribute alone, so that the function below can have it.
+import gpurank.rounds as _declared_rounds  # noqa: F401
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import polars as pl
+
+    from gpurank.api import clusters, connect, rank, table, why
+    from gpurank.reading import NoData
+    from gpurank.settings import Settings, load
+
+__all__ = [
+    "NoData",
+    "Settings",
+    "clusters",
+    "connect",
+    "load",
+    "rank",
+    "rounds",
+    "table",
+    "why",
+]
+
+_HOMES = {"NoData": "gpurank.reading", "Settings": "gpurank.settings", "load": "gpurank.settings"}
+
+
+def rounds(home: str | Path | None = None) -> pl.DataFrame:
+    """What is in the warehouse, one row a round; see gpurank.api.rounds."""
+    from gpurank import api
+
+    return api.rounds(home)
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used: frames cost time that few calls need."""
+    if name in __all__:
+        from importlib import import_module
+
+        return getattr(import_module(_HOMES.get(name, "gpurank.api")), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

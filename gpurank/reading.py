@@ -48,7 +48,7 @@ def open_warehouse(path: Path) -> DuckDBPyConnection:
 
     if not path.is_file():
         raise NoData(f"there is no warehouse at {path}; `gpurank run` makes one")
-    config = {"enable_external_access": "false", "lock_configuration": "true"}
+    config: dict[str, Any] = {"enable_external_access": "false", "lock_configuration": "true"}
     try:
         return duckdb.connect(str(path), read_only=True, config=config)
     except duckdb.Error as error:
@@ -165,7 +165,7 @@ def rounds(con: DuckDBPyConnection) -> Answer:
     return ask(
         con,
         "select v.round_id, v.version_id, v.source_commit, s.result_count, s.scored_count, "
-        "s.quarantined_count, v.file_count, v.byte_count, v.taken_at "
+        "v.file_count, v.byte_count, v.taken_at "
         "from raw.round_version v "
         "left join (select round_id, count(*) result_count, count(score_min) scored_count "
         "from marts.result group by round_id) using (round_id) "

@@ -5,6 +5,7 @@ It holds no times, so that it changes when the bytes of a round do and never oth
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from importlib.resources import files
@@ -16,6 +17,8 @@ import yaml
 from gpurank.rounds import round_order
 from gpurank.store import Manifest, write_durably
 
+# Rounds are ingested side by side and share the file.
+_ONE_AT_A_TIME = threading.Lock()
 _HEADER = "# Written by `gpurank`; moves only when the bytes of a round do. Do not edit.\n"
 
 
@@ -59,6 +62,11 @@ def shipped() -> dict[str, Locked]:
 
 def write(path: Path, manifests: Iterable[Manifest]) -> None:
     """Set the entries of some versions and leave the others; nothing is written if none moves."""
+    with _ONE_AT_A_TIME:
+        _write(path, manifests)
+
+
+def _write(path: Path, manifests: Iterable[Manifest]) -> None:
     before = read(path)
     after = {**before, **{item.round_id: locked(item) for item in manifests}}
     if after == before and path.exists():

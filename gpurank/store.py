@@ -12,7 +12,7 @@ import json
 import os
 import shutil
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
@@ -63,14 +63,6 @@ class Manifest:
 def version_id(content_hash: str, code_hash: str) -> str:
     """Name of the version of some content read by some code."""
     return f"{content_hash[:12]}-{code_hash[:8]}"
-
-
-def content_hash(files: Iterable[tuple[str, str]]) -> str:
-    """SHA-256 over (path, SHA-256) of every file taken, in path order."""
-    digest = hashlib.sha256()
-    for path, sha256 in sorted(files):
-        digest.update(f"{sha256}  {path}\n".encode("utf-8", "surrogateescape"))
-    return digest.hexdigest()
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -190,10 +182,12 @@ class Store:
             _sync(path)
         _sync(building)
         target = self.folder(manifest.round_id, manifest.version_id)
+        failed = target.parent / f"{_TEMPORARY}old-{uuid.uuid4().hex[:8]}"
         if target.exists():
-            target.rename(target.parent / f"{_TEMPORARY}old-{uuid.uuid4().hex[:8]}")
+            target.rename(failed)
         building.rename(target)
         _sync(target.parent)
+        shutil.rmtree(failed, ignore_errors=True)
         return sealed
 
     def publish(self, manifest: Manifest) -> None:

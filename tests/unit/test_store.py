@@ -10,7 +10,7 @@ import pytest
 
 from gpurank import store as module
 from gpurank.rounds import UnknownRound
-from gpurank.store import Manifest, Store, StoreError, content_hash, read_manifest, version_id
+from gpurank.store import Manifest, Store, StoreError, read_manifest, version_id
 
 
 def _manifest(content: str = "c" * 64, code: str = "d" * 64, state: str = "complete") -> Manifest:
@@ -127,13 +127,6 @@ def test_a_known_source_is_recognised_only_for_the_same_code(tmp_path: Path) -> 
 def test_a_round_name_cannot_leave_the_store(tmp_path: Path) -> None:
     with pytest.raises(UnknownRound), Store(tmp_path).building("../x"):
         pass
-
-
-def test_content_hash_is_of_names_and_bytes_in_path_order() -> None:
-    rows = [("a/x", "1" * 64), ("a/y", "2" * 64)]
-    text = f"{'1' * 64}  a/x\n{'2' * 64}  a/y\n".encode()
-    assert content_hash(rows) == content_hash(rows[::-1]) == hashlib.sha256(text).hexdigest()
-    assert content_hash(rows) != content_hash([("a/x", "2" * 64), ("a/y", "1" * 64)])
 
 
 def test_small_files_are_replaced_whole(tmp_path: Path) -> None:

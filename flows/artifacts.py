@@ -1,0 +1,68 @@
+"""Artifacts of a flow run: what a person wants to see in the orchestrator's own pages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from prefect.artifacts import create_markdown_artifact, create_table_artifact
+
+from gpurank.reading import Answer, ask, open_warehouse
+from gpurank.settings import Settings
+from gpurank.validation import ValidationReport
+from tasks.ingest import Outcome
+
+_BEST = """
+select r.benchmark, r.round_id, r.rank, m.submitter, m.system_name, m.accelerator,
+       r.accelerator_count, r.score_min, r.accelerator_minutes, r.delay_cost, r.result_id
+from marts.ranking r join marts.result m using (result_id)
+where r.scope = 'round' and r.rank <= 3
+order by r.benchmark, r.round_id desc, r.rank, r.result_id
+"""
+
+
+def reconciliation(outcomes: Sequence[Outcome]) -> None:
+    """Table of what each round held: folders seen = results + set aside."""
+    rows = [
+        {
+            "round": item.round_id,
+            "state": item.state,
+            "version": item.version_id,
+            "folders seen": item.counts.get("folder"),
+            "results": item.counts.get("result"),
+            "set aside": item.counts.get("quarantined"),
+            "files": item.counts.get("source_file"),
+            "runs": item.counts.get("run"),
+            "issues": item.counts.get("issue"),
+            "message": item.message,
+        }
+        for item in outcomes
+    ]
+    create_table_artifact(rows, key="reconciliation", description="Folders seen and kept")
+
+
+def ranking(settings: Settings) -> None:
+    """Table of the three best results a benchmark and round."""
+    con = open_warehouse(settings.warehouse_path)
+    try:
+        best = ask(con, _BEST)
+    finally:
+        con.close()
+    create_table_artifact(
+        _rows(best),
+        key="ranking",
+        description="Best three a benchmark and round: ranking table (derived), not official",
+    )
+
+
+def validation(settings: Settings, reports: Sequence[ValidationReport]) -> None:
+    """Markdown of the validation: counts, and each failed check in a sentence."""
+    lines = ["# Validation", "", "| subject | checks | warnings |", "|---|---|---|"]
+    lines += [f"| {r.subject} | {len(r.results)} | {len(r.warnings)} |" for r in reports]
+    lines += ["", *(f"- {w.sentence()}" for r in reports for w in r.warnings)]
+    lines += ["", f"Page: {settings.reports_dir / 'validation-warehouse.html'}"]
+    create_markdown_artifact("\n".join(lines), key="validation", description="Contracts checked")
+
+
+def _rows(answer: Answer) -> list[dict[str, Any]]:
+    return [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]

@@ -1,0 +1,49 @@
+"""Many rounds side by side on the cores, then one analysis."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from prefect import flow
+from prefect.task_runners import ThreadPoolTaskRunner
+
+from flows import artifacts, steps
+from flows.errors import RoundsFailed
+from gpurank.settings import default_workers, load
+from tasks import shipped
+
+RUNNER: Any = ThreadPoolTaskRunner(max_workers=default_workers())
+
+
+@flow(
+    name="backfill",
+    flow_run_name="backfill-{rounds}",
+    task_runner=RUNNER,
+    persist_result=False,
+)
+def backfill(
+    rounds: str = "all",
+    source: str | None = None,
+    home: str | None = None,
+    use_shipped: bool = False,
+    lambda_chips: float | None = None,
+    then_analyze: bool = True,
+) -> list[dict[str, Any]]:
+    """Ingest the rounds, then build the warehouse once of whatever is in the store.
+
+    ``rounds`` is ``v2.0,v3.0``, ``v1.0..v5.0`` or ``all``. A round that fails is reported and
+    leaves the others alone; the run then counts as failed. ``use_shipped`` takes the facts that
+    travel in the package instead of a source.
+    """
+    settings = load(home=home, source=source, lambda_chips=lambda_chips)
+    names = shipped.selected(rounds, settings, use_shipped)
+    with steps.locked(settings, f"gpurank backfill --rounds {rounds}"):
+        outcomes = steps.ingest_rounds(names, settings, use_shipped)
+        artifacts.reconciliation(outcomes)
+        if then_analyze and any(item.state != "failed" for item in outcomes):
+            reports = steps.build_warehouse(settings)
+            artifacts.ranking(settings)
+            artifacts.validation(settings, reports)
+    if any(item.state == "failed" for item in outcomes):
+        raise RoundsFailed(outcomes)
+    return steps.summary(outcomes)

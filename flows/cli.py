@@ -1,0 +1,222 @@
+"""The front door. Each command is one flow or one question; heavy imports stay inside them."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from flows import cli_read
+from gpurank.settings import Settings, load
+
+app = typer.Typer(
+    name="gpurank",
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Exit codes: 0 done · 1 some rounds failed · 2 usage · 3 source · 4 validation · "
+    "5 another run holds the data folder · 6 no such data · 7 storage · 70 our fault · "
+    "130 interrupted.",
+)
+facts_app = typer.Typer(help="Rebuild the facts that ship with gpurank.", no_args_is_help=True)
+app.add_typer(facts_app, name="facts", hidden=True)
+cli_read.register(app)
+
+Source = Annotated[
+    str | None,
+    typer.Option(
+        help="Mirror folder, archive, Git URL or path, or a template with {round}.",
+        envvar="GPURANK_SOURCE",
+    ),
+]
+Rounds = Annotated[str, typer.Option(help="v2.0,v3.0 or v1.0..v5.0 or all.")]
+Workers = Annotated[
+    int | None, typer.Option(help="Rounds read side by side; default: the cores.", min=1)
+]
+Lambda = Annotated[
+    float | None,
+    typer.Option("--lambda", help="What a minute of waiting is worth, in chips (default 8)."),
+]
+
+
+@app.callback()
+def common(
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks and all logs.")] = False,
+) -> None:
+    """Select, cluster and rank accelerator configurations from published training benchmarks.
+
+    GPURANK_HOME names the data folder (default ./data). Results go to stdout, progress to stderr.
+    """
+
+
+@app.command()
+def run(
+    source: Source = None,
+    rounds: Rounds = "all",
+    workers: Workers = None,
+    lambda_chips: Lambda = None,
+) -> None:
+    """Ingest rounds and build the warehouse; without --source, from the shipped facts.
+
+    Example: gpurank run
+    Example: gpurank run --source mirror/ --rounds v4.0,v4.1
+    """
+    settings = load(source=source, workers=workers, lambda_chips=lambda_chips)
+    _backfill(settings, rounds, use_shipped=settings.source is None)
+
+
+@app.command()
+def backfill(
+    source: Source = None,
+    rounds: Rounds = "all",
+    workers: Workers = None,
+    lambda_chips: Lambda = None,
+) -> None:
+    """Ingest many rounds side by side (default: from the public repositories), then analyze.
+
+    Example: gpurank backfill --rounds v1.0..v5.0
+    Example: gpurank backfill --source 'https://example.org/results_{round}.git' --rounds v4.1
+    """
+    settings = load(source=source, workers=workers, lambda_chips=lambda_chips)
+    _backfill(settings, rounds, use_shipped=False)
+
+
+@app.command()
+def ingest(
+    round_id: Annotated[str, typer.Argument(metavar="ROUND", help="For example v4.0.")],
+    source: Source = None,
+) -> None:
+    """Bring one round up to date in the store; `gpurank analyze` then builds the warehouse of it.
+
+    Example: gpurank ingest v5.0 --source mirror/
+    """
+    from gpurank.rounds import round_order
+    from tasks.snapshot_resolve import resolve
+
+    settings = load(source=source)
+    round_order(round_id)
+    resolve(round_id, settings.source)
+    display = _prepare(settings)
+    from flows.ingest import ingest as flow
+
+    with display:
+        flow(round_id, settings.source, str(settings.home))
+
+
+@app.command()
+def analyze(lambda_chips: Lambda = None) -> None:
+    """Build the warehouse of every ingested round: select, cluster, rank, publish.
+
+    Example: gpurank analyze --lambda 16
+    """
+    from gpurank.reading import NoData
+    from gpurank.store import Store
+
+    settings = load(lambda_chips=lambda_chips)
+    if not Store(settings.raw_dir).rounds():
+        raise NoData(f"no round has been ingested into {settings.home}; `gpurank run` does both")
+    display = _prepare(settings)
+    from flows.analyze import analyze as flow
+
+    with display:
+        flow(str(settings.home), settings.lambda_chips)
+
+
+@facts_app.command("build")
+def facts_build(
+    source: Annotated[str, typer.Option(help="Where the rounds are; as in `gpurank run`.")],
+    rounds: Rounds = "all",
+    target: Annotated[
+        Path | None, typer.Option(help="The warehouse/ folder to write into; default: ours.")
+    ] = None,
+) -> None:
+    """Ingest rounds, reduce their events to what facts point at, and write warehouse/facts.
+
+    Example: gpurank facts build --source mirror/ --rounds v0.5..v5.0
+    """
+    from gpurank.store import Store
+    from tasks import shipped
+
+    settings = load(source=source)
+    names = shipped.selected(rounds, settings, use_shipped=False)
+    _backfill(settings, rounds, use_shipped=False, then_analyze=False)
+    folder = target or shipped.facts_dir().parent
+    made = shipped.build(names, Store(settings.raw_dir), folder)
+    total = sum(path.stat().st_size for path in (folder / "facts").rglob("*.*"))
+    print(f"{len(made)} rounds, {total:,} bytes in {folder / 'facts'}", file=sys.stderr)
+
+
+def _backfill(
+    settings: Settings, rounds: str, use_shipped: bool, then_analyze: bool = True
+) -> None:
+    from tasks import shipped
+
+    shipped.selected(rounds, settings, use_shipped)
+    display = _prepare(settings)
+    from prefect.task_runners import ThreadPoolTaskRunner
+
+    from flows.backfill import backfill as flow
+
+    runner: Any = ThreadPoolTaskRunner(max_workers=settings.workers)
+    with display:
+        flow.with_options(task_runner=runner)(
+            rounds,
+            settings.source,
+            str(settings.home),
+            use_shipped,
+            settings.lambda_chips,
+            then_analyze,
+        )
+
+
+def _prepare(settings: Settings) -> Any:
+    """Refuse early what is bound to fail, then ready the orchestrator and the display."""
+    from flows import environment, progress
+    from gpurank import roundlock
+    from gpurank.lock import LockHeld, holder
+
+    settings.home.mkdir(parents=True, exist_ok=True)
+    owner = holder(settings.lock_path)
+    if owner is not None:
+        raise LockHeld(settings.lock_path, owner)
+    print(f"data folder {settings.home}; starting the orchestrator", file=sys.stderr)
+    environment.prepare(settings, debug=_is_debug())
+    expected = {
+        **{name: item.bytes for name, item in roundlock.shipped().items()},
+        **{name: item.bytes for name, item in roundlock.read(settings.rounds_lock_path).items()},
+    }
+    return progress.shown(expected)
+
+
+def _is_debug() -> bool:
+    return os.environ.get("GPURANK_DEBUG", "") not in ("", "0")
+
+
+def main() -> None:
+    """Run a command; any error becomes one message and an exit code."""
+    if "--debug" in sys.argv[1:]:
+        # Accepted anywhere: people add it to the end of the command that failed.
+        sys.argv = [sys.argv[0], *(item for item in sys.argv[1:] if item != "--debug")]
+        os.environ["GPURANK_DEBUG"] = "1"
+    try:
+        app()
+    except SystemExit:
+        raise
+    except BaseException as error:
+        from flows.errors import explain
+
+        if _is_debug():
+            traceback.print_exc()
+        code, message = explain(error)
+        print(f"gpurank: {message}", file=sys.stderr)
+        sys.exit(int(code))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,189 @@
+"""Commands that read: rankings, clusters, explanations, queries, state of the data folder."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from flows.render import Format, show
+from gpurank import reading
+from gpurank.notes import Source, footnotes
+from gpurank.reading import Answer
+from gpurank.settings import load
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+Benchmark = Annotated[str, typer.Option("--benchmark", "-b", help="For example resnet.")]
+Round = Annotated[str | None, typer.Option("--round", "-r", help="For example v4.0.")]
+Form = Annotated[Format, typer.Option("--format", "-f", help="How rows are written.")]
+Output = Annotated[Path | None, typer.Option("--output", "-o", help="File; default stdout.")]
+
+_TOP = (
+    "rank", "tie_group", "round_id", "submitter", "system_name", "accelerator",
+    "accelerator_count", "score_min", "accelerator_minutes", "delay_cost", "cluster_label",
+    "availability",
+)  # fmt: skip
+
+
+def register(app: typer.Typer) -> None:
+    """Add the reading commands to the application."""
+    for command in (top, clusters, why, query, rounds, doctor):
+        app.command()(command)
+
+
+def top(
+    benchmark: Benchmark,
+    round_id: Round = None,
+    pooled: Annotated[bool, typer.Option(help="Rank all comparable rounds together.")] = False,
+    limit: Annotated[int, typer.Option("--limit", "-n", help="Rows; 0 for all.", min=0)] = 10,
+    form: Form = Format.table,
+    output: Output = None,
+) -> None:
+    """Ranked configurations of a benchmark, best first; by default of its newest round.
+
+    Example: gpurank top --benchmark resnet --round v4.0
+    Example: gpurank top -b bert --pooled --limit 20 --format csv
+    """
+    with _warehouse() as con:
+        found = reading.ranking(con, benchmark, round_id, pooled, limit or None)
+        notes = _notes(con, benchmark, found)
+    if form is Format.table:
+        notes = (*notes, f"Walk a number back: gpurank why -b {benchmark} --rank 1")
+    show(found, form, output, notes, _TOP)
+
+
+def clusters(benchmark: Benchmark, form: Form = Format.table, output: Output = None) -> None:
+    """Groups of similar configurations of a benchmark, fastest first.
+
+    Example: gpurank clusters --benchmark resnet
+    """
+    with _warehouse() as con:
+        found = reading.clusters(con, benchmark)
+        notes = _notes(con, benchmark, None)
+    show(found, form, output, notes)
+
+
+def why(
+    result_id: Annotated[
+        str | None, typer.Argument(help="As `gpurank top -f csv` gives it.")
+    ] = None,
+    benchmark: Annotated[str | None, typer.Option("--benchmark", "-b")] = None,
+    round_id: Round = None,
+    rank: Annotated[int, typer.Option(help="Rank in that round's table.", min=1)] = 1,
+    form: Form = Format.table,
+    output: Output = None,
+) -> None:
+    """Walk a number back: rank, score, the runs kept and dropped, their log lines and hashes.
+
+    Example: gpurank why --benchmark resnet --round v4.0 --rank 1
+    Example: gpurank why v4.0/NVIDIA/eos_n8/resnet
+    """
+    from gpurank import explain
+
+    with _warehouse() as con:
+        if result_id is None:
+            if benchmark is None:
+                raise typer.BadParameter("give a result id, or --benchmark with --round and --rank")
+            result_id = explain.result_at_rank(con, benchmark, round_id, rank)
+        found = explain.explain(con, result_id)
+        notes = _notes(con, found.result["benchmark"], None, [found.result["round_id"]])
+    if form is not Format.table:
+        if form is Format.json:
+            _write_json(found.as_dict(), output)
+        else:
+            show(found.runs, form, output, notes)
+        return
+    text = "\n".join([*explain.text(found), *notes]) + "\n"
+    if output is None:
+        sys.stdout.write(text)
+    else:
+        output.write_text(text, encoding="utf-8")
+
+
+def query(
+    sql: Annotated[str, typer.Argument(help="One SELECT; docs/tables.md lists the tables.")],
+    form: Form = Format.table,
+    output: Output = None,
+) -> None:
+    """Ask the warehouse in SQL (DuckDB), read-only, without access to files or networks.
+
+    Example: gpurank query "select round_id, count(*) from marts.result group by all order by 1"
+    Example: gpurank query "from marts.ranking" --format parquet -o ranking.parquet
+    """
+    with _warehouse() as con:
+        if form is Format.parquet:
+            from flows.render import write_parquet
+
+            write_parquet(con.execute(sql).to_arrow_table(), output)
+        else:
+            show(reading.ask(con, sql), form, output)
+
+
+def rounds(form: Form = Format.table, output: Output = None) -> None:
+    """Rounds in the data folder: version, commit, results, set aside, whether published.
+
+    Example: gpurank rounds --format json
+    """
+    from gpurank import health
+
+    show(health.rounds(load()), form, output)
+
+
+def doctor(form: Form = Format.table, output: Output = None) -> None:
+    """Check the installation and the data folder: versions, space, lock, store, warehouse.
+
+    Example: gpurank doctor
+    """
+    from gpurank import health
+
+    found = health.examine(load())
+    show(found, form, output)
+    if "bad" in found.column("state"):
+        raise typer.Exit(7)
+
+
+@contextmanager
+def _warehouse() -> Iterator[DuckDBPyConnection]:
+    con = reading.open_warehouse(load().warehouse_path)
+    try:
+        yield con
+    finally:
+        con.close()
+
+
+def _notes(
+    con: DuckDBPyConnection,
+    benchmark: str,
+    table: Answer | None,
+    names: Sequence[str] | None = None,
+) -> tuple[str, ...]:
+    """Footnotes of what a table shows: its rounds, divisions and the λ it was ranked with."""
+    chosen = (
+        names if names is not None else sorted(set(table.column("round_id"))) if table else None
+    )
+    sources = reading.ask(
+        con,
+        "select distinct v.round_id, v.source_commit, v.taken_at::varchar from raw.round_version v "
+        "join marts.result m using (round_id) where m.benchmark = ? "
+        "and (? is null or list_contains(?, v.round_id))",
+        [benchmark, chosen, chosen],
+    )
+    divisions = table.column("division") if table else ["closed"]
+    chips = table.column("lambda_chips")[0] if table else 8.0
+    return footnotes(benchmark, (Source(*row) for row in sources.rows), divisions, chips)
+
+
+def _write_json(value: object, output: Path | None) -> None:
+    import json
+
+    text = json.dumps(value, ensure_ascii=False, indent=1, default=str) + "\n"
+    if output is None:
+        sys.stdout.write(text)
+    else:
+        output.write_text(text, encoding="utf-8")

@@ -1,0 +1,36 @@
+"""The orchestrator's environment, set before it is imported: it reads it once."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from gpurank.settings import Settings
+
+_DEFAULTS = {
+    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+    "DO_NOT_TRACK": "1",
+    # A loaded machine takes longer than the 20 s that is waited for by default.
+    "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",
+}
+
+
+def prepare(settings: Settings, debug: bool = False) -> None:
+    """Set what the person running us has not set: no analytics, patience, quiet, a home."""
+    for name, value in _DEFAULTS.items():
+        os.environ.setdefault(name, value)
+    # Our own lines say what happens; an error is told once, by us.
+    os.environ.setdefault("PREFECT_LOGGING_LEVEL", "INFO" if debug else "CRITICAL")
+    os.environ.setdefault("PREFECT_LOGGING_SERVER_LEVEL", "WARNING" if debug else "CRITICAL")
+    if "PREFECT_HOME" not in os.environ and not _has_writable_home():
+        os.environ["PREFECT_HOME"] = str(settings.home / "prefect")
+
+
+def _has_writable_home() -> bool:
+    try:
+        folder = Path("~/.prefect").expanduser()
+    except RuntimeError:
+        return False
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    return folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)

@@ -1,0 +1,98 @@
+"""Exit codes, and every error as one message that says what happened and what to do."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Sequence
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tasks.ingest import Outcome
+
+
+class Exit(IntEnum):
+    """What a command's exit code means."""
+
+    OK = 0
+    SOME_ROUNDS_FAILED = 1
+    USAGE = 2
+    SOURCE = 3
+    VALIDATION = 4
+    LOCKED = 5
+    NO_DATA = 6
+    STORAGE = 7
+    INTERNAL = 70
+    INTERRUPTED = 130
+
+
+class RoundsFailed(RuntimeError):
+    """Some rounds failed; the others are complete."""
+
+    def __init__(self, outcomes: Sequence[Outcome]) -> None:
+        self.outcomes = tuple(outcomes)
+        failed = [item for item in outcomes if item.state == "failed"]
+        self.is_total = len(failed) == len(self.outcomes)
+        self.exit_code = failed[0].exit_code if self.is_total else int(Exit.SOME_ROUNDS_FAILED)
+        lines = "\n".join(f"  {item.round_id}: {item.message}" for item in failed)
+        rest = "nothing was changed" if self.is_total else "the others are complete"
+        super().__init__(
+            f"{len(failed)} of {len(self.outcomes)} rounds failed; {rest}\n{lines}"
+            if len(self.outcomes) > 1
+            else f"{failed[0].message}"
+        )
+
+
+# By name, so that telling an error imports nothing: the answer to a typo must not take seconds.
+_CODES = {
+    "gpurank.rounds.UnknownRound": Exit.USAGE,
+    "gpurank.settings.SettingsError": Exit.USAGE,
+    "gpurank.method.MethodError": Exit.USAGE,
+    "tasks.snapshot_base.SourceError": Exit.SOURCE,
+    "gpurank.rawround.ReconciliationError": Exit.VALIDATION,
+    "gpurank.validation.ValidationFailed": Exit.VALIDATION,
+    "gpurank.models.ModelError": Exit.VALIDATION,
+    "tasks.load.LoadError": Exit.VALIDATION,
+    "tasks.model.ModelRunError": Exit.VALIDATION,
+    "gpurank.lock.LockHeld": Exit.LOCKED,
+    "gpurank.reading.NoData": Exit.NO_DATA,
+    "gpurank.store.StoreError": Exit.STORAGE,
+    "tasks.worker.WorkerDied": Exit.STORAGE,
+    "duckdb.IOException": Exit.STORAGE,
+    "duckdb.OutOfMemoryException": Exit.STORAGE,
+    "duckdb.Error": Exit.USAGE,
+}
+
+
+def explain(error: BaseException) -> tuple[int, str]:
+    """The exit code and message of an error."""
+    if isinstance(error, RoundsFailed):
+        return error.exit_code, str(error)
+    if isinstance(error, KeyboardInterrupt):
+        return Exit.INTERRUPTED, "interrupted; the last good data are untouched"
+    if isinstance(error, MemoryError):
+        return Exit.STORAGE, "out of memory; free some, or lower --workers"
+    for kind in type(error).__mro__:
+        code = _CODES.get(f"{kind.__module__.lstrip('_')}.{kind.__name__}")
+        if code is not None:
+            return code, str(error).strip()
+    if isinstance(error, OSError):
+        return Exit.STORAGE, _storage(error)
+    return Exit.INTERNAL, (
+        f"{type(error).__name__}: {error}; this is a fault of gpurank: "
+        "run again with --debug and report what it prints. The last good data are untouched"
+    )
+
+
+def _storage(error: OSError) -> str:
+    where = f": {error.filename}" if error.filename else ""
+    advice = {
+        errno.ENOSPC: "the disk is full; free some space and run again",
+        errno.EDQUOT: "the disk quota is used up; free some space and run again",
+        errno.EACCES: "no permission; give GPURANK_HOME a folder that you may write to",
+        errno.EPERM: "no permission; give GPURANK_HOME a folder that you may write to",
+        errno.EROFS: "the folder is read-only; give GPURANK_HOME one that you may write to",
+        errno.ENOLCK: "the file system knows no locks; put GPURANK_HOME on a local disk",
+        errno.EMFILE: "too many open files; raise the limit (ulimit -n) or lower --workers",
+    }.get(error.errno or 0, error.strerror or type(error).__name__)
+    return f"{advice}{where}. The last good data are untouched"

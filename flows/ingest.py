@@ -1,0 +1,26 @@
+"""One round: pinned, read, checked, published."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from prefect import flow
+
+from flows import artifacts, steps
+from gpurank.settings import load
+
+
+@flow(name="ingest", flow_run_name="ingest-{round_id}", persist_result=False)
+def ingest(
+    round_id: str, source: str | None = None, home: str | None = None
+) -> list[dict[str, Any]]:
+    """Bring one round up to date in the store of ``home`` (default: GPURANK_HOME).
+
+    ``source`` is a mirror folder, a Git URL or path, or a template with ``{round}``; by default
+    the round's public repository. The warehouse is left as it is: `analyze` builds it.
+    """
+    settings = load(home=home, source=source)
+    with steps.locked(settings, f"gpurank ingest {round_id}"):
+        outcomes = steps.ingest_rounds([round_id], settings)
+    artifacts.reconciliation(outcomes)
+    return steps.summary(outcomes)

@@ -1,0 +1,110 @@
+"""The Python interface: the same questions as the command line, answered as polars frames.
+
+``home`` is the data folder everywhere; by default GPURANK_HOME, else ``./data``. Pandas is one
+``.to_pandas()`` away.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from gpurank import explain as _explain
+from gpurank import reading
+from gpurank.explain import Explanation
+from gpurank.reading import Answer, NoData, nearest
+from gpurank.settings import load
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+_TABLE = re.compile(r"[a-z_]+\.[a-z_0-9]+")
+
+
+def connect(home: str | Path | None = None) -> DuckDBPyConnection:
+    """A read-only DuckDB connection to the warehouse, without access to files or networks.
+
+    Raises:
+        NoData: there is no warehouse yet.
+    """
+    return reading.open_warehouse(load(home=home).warehouse_path)
+
+
+def table(name: str, home: str | Path | None = None) -> pl.DataFrame:
+    """A whole table, ``layer.name``; docs/tables.md lists tables and columns with their units.
+
+    Raises:
+        NoData: there is no such table; names the nearest one.
+    """
+    with _connected(home) as con:
+        listing = "select table_schema || '.' || table_name from information_schema.tables"
+        known = [row[0] for row in con.execute(listing).fetchall()]
+        if name not in known or not _TABLE.fullmatch(name):
+            raise NoData(f"no table is called {name!r}; {nearest(name, known)}")
+        frame: pl.DataFrame = con.sql(f"from {name}").pl()
+        return frame
+
+
+def rounds(home: str | Path | None = None) -> pl.DataFrame:
+    """What is in the warehouse: round, version, commit, results, scored, files, bytes."""
+    with _connected(home) as con:
+        return _frame(reading.rounds(con))
+
+
+def rank(
+    benchmark: str,
+    round_id: str | None = None,
+    pooled: bool = False,
+    limit: int | None = None,
+    home: str | Path | None = None,
+) -> pl.DataFrame:
+    """Ranked results of a benchmark in a round (by default its newest) or of all rounds pooled.
+
+    ``score_min`` in minutes, ``accelerator_minutes`` and ``delay_cost`` in chip-minutes (both
+    derived, not official metrics), lowest ``delay_cost`` first.
+
+    Raises:
+        NoData: nothing is ranked there; says what is.
+    """
+    with _connected(home) as con:
+        return _frame(reading.ranking(con, benchmark, round_id, pooled, limit))
+
+
+def clusters(benchmark: str, home: str | Path | None = None) -> pl.DataFrame:
+    """Cluster profiles of a benchmark, fastest median first.
+
+    Raises:
+        NoData: the benchmark has none.
+    """
+    with _connected(home) as con:
+        return _frame(reading.clusters(con, benchmark))
+
+
+def why(result_id: str, home: str | Path | None = None) -> Explanation:
+    """Walk a result's numbers back to the lines of its logs.
+
+    Raises:
+        NoData: there is no such result; names the nearest ones.
+    """
+    with _connected(home) as con:
+        return _explain.explain(con, result_id)
+
+
+@contextmanager
+def _connected(home: str | Path | None) -> Iterator[DuckDBPyConnection]:
+    con = connect(home)
+    try:
+        yield con
+    finally:
+        con.close()
+
+
+def _frame(answer: Answer) -> pl.DataFrame:
+    return pl.DataFrame(
+        list(answer.rows), schema=list(answer.columns), orient="row", infer_schema_length=None
+    )

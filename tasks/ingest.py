@@ -1,0 +1,203 @@
+"""One round from its source into the store: pin, read, validate, seal, publish.
+
+Plain functions: flows wrap them. The caller holds the run lock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gpurank import roundlock
+from gpurank.content import content_hash
+from gpurank.settings import Settings
+from gpurank.store import Manifest, Store, now, version_id, write_durably
+
+if TYPE_CHECKING:
+    from gpurank.validation import ValidationFailed, ValidationReport
+    from tasks.snapshot import Snapshot
+
+Follow = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one round.
+
+    ``state``: ``ingested``, ``unchanged`` (this source was read before by this code),
+    ``adopted`` (shipped facts) or ``failed``; then ``message`` says why and ``exit_code`` how a
+    command reports it.
+    """
+
+    round_id: str
+    state: str
+    version_id: str | None = None
+    commit: str | None = None
+    counts: dict[str, int] = field(default_factory=dict)
+    message: str | None = None
+    exit_code: int = 0
+
+
+def read_round(snapshot: Snapshot, cache_dir: Path, folder: Path) -> None:
+    """Read a snapshot's files into raw tables in a folder; runs in a worker process."""
+    from tasks.parse import write_round
+    from tasks.snapshot import files
+    from tasks.worker import counted
+
+    write_round(counted(files(snapshot, cache_dir)), snapshot.round_id, folder)
+
+
+def ingest_round(round_id: str, settings: Settings, follow: Follow | None = None) -> Outcome:
+    """Bring one round up to date in the store and move its pointer.
+
+    A source whose fingerprint this code has read before is not read again. Bytes that give an
+    existing version write nothing.
+
+    Raises:
+        SourceError: the source is absent, unreachable or damaged.
+        ValidationFailed: a critical check failed; the version is kept as failed.
+    """
+    from gpurank.rawround import code_hash
+    from tasks.snapshot import pin
+    from tasks.worker import run_alone
+
+    store = Store(settings.raw_dir)
+    snapshot = pin(round_id, settings.source)
+    code = code_hash(round_id)
+    known = store.known(round_id, snapshot.fingerprint, code)
+    if known is not None:
+        point(store, settings, known)
+        return outcome(known, "unchanged")
+    with store.building(round_id) as folder:
+        run_alone(read_round, snapshot, settings.cache_dir, folder, follow=follow)
+        draft = _manifest(snapshot, folder, code)
+        if not store.has(round_id, draft.version_id):
+            failure = validated(folder, draft, store, settings.reports_dir)
+            if failure is not None:
+                store.seal(folder, replace(draft, state="failed", failure=str(failure)))
+                raise failure
+        sealed = store.seal(folder, draft)
+    store.remember(round_id, snapshot.fingerprint, sealed.version_id)
+    point(store, settings, sealed)
+    return outcome(sealed, "ingested")
+
+
+def _manifest(snapshot: Snapshot, folder: Path, code: str) -> Manifest:
+    """The version's manifest, its numbers counted from what was written."""
+    taken = source_files(folder)
+    content = content_hash((path, sha256) for path, sha256, _ in taken)
+    return Manifest(
+        round_id=snapshot.round_id,
+        version_id=version_id(content, code),
+        state="complete",
+        form="full",
+        source_kind=snapshot.kind,
+        source_uri=snapshot.uri,
+        source_commit=snapshot.commit,
+        fingerprint=snapshot.fingerprint,
+        content_hash=content,
+        code_hash=code,
+        taken_at=now(),
+        file_count=len(taken),
+        byte_count=sum(size for _, _, size in taken),
+        counts=row_counts(folder),
+    )
+
+
+def source_files(folder: Path) -> list[tuple[str, str, int]]:
+    """(path, SHA-256, bytes) of every file that a version was read from."""
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(folder / "source_file.parquet", columns=["path", "sha256", "byte_count"])
+    columns = (table.column(name).to_pylist() for name in ("path", "sha256", "byte_count"))
+    return list(zip(*columns, strict=True))
+
+
+def row_counts(folder: Path) -> dict[str, int]:
+    """Rows of each raw table in a version's folder, and result folders kept and set aside."""
+    import pyarrow.parquet as pq
+
+    counts = {
+        path.stem: int(pq.read_metadata(path).num_rows) for path in sorted(folder.glob("*.parquet"))
+    }
+    reasons = pq.read_table(folder / "folder.parquet", columns=["quarantine_reason"])
+    quarantined = reasons.num_rows - reasons.column(0).null_count
+    counts["quarantined"] = quarantined
+    counts["result"] = reasons.num_rows - quarantined
+    return counts
+
+
+def validated(
+    folder: Path, draft: Manifest, store: Store, reports_dir: Path
+) -> ValidationFailed | None:
+    """Check a version that is being built; keep its failed checks as issue rows and a page.
+
+    Gives the failure where a critical check failed, so that the caller can keep the version.
+    """
+    from gpurank.validation import ValidationFailed
+    from tasks.validate import validate_version
+
+    latest = store.latest(draft.round_id)
+    previous = latest.counts if latest is not None else None
+    failure = None
+    try:
+        report = validate_version(folder, draft.round_id, previous)
+    except ValidationFailed as error:
+        report, failure = error.report, error
+    _add_issues(folder, report)
+    name = f"{draft.round_id}-{draft.version_id}"
+    write_page(reports_dir, name, [report], f"Validation of {draft.round_id} {draft.version_id}")
+    return failure
+
+
+def write_page(
+    reports_dir: Path, name: str, reports: Sequence[ValidationReport], title: str
+) -> Path:
+    """Write the readable page of some validations; gives its path."""
+    from gpurank.validation_page import validation_page
+
+    reports_dir.mkdir(parents=True, exist_ok=True)
+    path = reports_dir / f"validation-{name}.html"
+    write_durably(path, validation_page(reports, title))
+    return path
+
+
+def _add_issues(folder: Path, report: ValidationReport) -> None:
+    """A warning never stops a version, but nobody may miss it: it becomes a row of raw.issue."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from gpurank.contracts import contract
+    from gpurank.validation import issue_rows
+
+    rows = issue_rows(report)
+    path = folder / "issue.parquet"
+    if not rows or not path.is_file():
+        return
+    schema = contract("raw.issue").arrow_schema()
+    known = pq.read_table(path)
+    told = set(known["message"].to_pylist())
+    added = pa.Table.from_pylist([row for row in rows if row["message"] not in told], schema)
+    if added.num_rows:
+        pq.write_table(pa.concat_tables([known.cast(schema), added]), path, compression="zstd")
+
+
+def point(store: Store, settings: Settings, manifest: Manifest) -> None:
+    """Move the round's pointer, last of all, and note what the round was taken from."""
+    latest = store.latest(manifest.round_id)
+    if latest is None or latest.version_id != manifest.version_id:
+        store.publish(manifest)
+    roundlock.write(settings.rounds_lock_path, [manifest])
+
+
+def outcome(manifest: Manifest, state: str) -> Outcome:
+    """The outcome that a version in use stands for."""
+    return Outcome(
+        manifest.round_id,
+        state,
+        manifest.version_id,
+        manifest.source_commit,
+        dict(manifest.counts),
+    )
