@@ -44,8 +44,8 @@ class MethodSettings:
     stability_threshold: float = 0.60
     selection_minimum_rows: int = 30
     selection_minimum_submitters: int = 5
-    importance_folds: int = 4
-    importance_trees: int = 40
+    importance_folds: int = 3
+    importance_trees: int = 30
     importance_repeats: int = 3
     matched_minimum: int = 4
     matched_permutations: int = 2000

@@ -1,4 +1,4 @@
-"""Run stage 1 on every benchmark of a warehouse: analysis.selection."""
+"""Run stage 1 on every benchmark of a warehouse: analysis.selection and matched_cpu."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from dataclasses import asdict
 from typing import Any
 
 import duckdb
+import polars as pl
 
+from gpurank.importance import group_importance, matched_cpu
 from gpurank.method import MethodSettings, benchmarks, method_settings
 from gpurank.selection import TARGETS, Selection, select
 from gpurank.settings import Settings
@@ -14,7 +16,7 @@ from tasks.configuration import read_configuration, write
 
 
 def run(con: duckdb.DuckDBPyConnection, settings: Settings | MethodSettings) -> dict[str, Any]:
-    """Select variables per benchmark and target; write analysis.selection.
+    """Select variables per benchmark and target; write analysis.selection and matched_cpu.
 
     Returns:
         benchmarks selected for, benchmarks with too little data, rows written.
@@ -26,7 +28,13 @@ def run(con: duckdb.DuckDBPyConnection, settings: Settings | MethodSettings) -> 
         for benchmark in benchmarks(frame)
         for target in TARGETS
     ]
-    rows = [row for selection in found for row in _rows(selection)]
+    rows = [row for selection in found for row in _rows(frame, selection, settings)]
+    matched = [
+        {"benchmark": benchmark, **asdict(effect)}
+        for benchmark in benchmarks(frame)
+        for effect in matched_cpu(frame, benchmark, settings)
+    ]
+    write(con, "analysis.matched_cpu", matched)
     return {
         "benchmarks": sorted({s.benchmark for s in found if s.reason is None}),
         "refused": sorted({s.benchmark for s in found if s.reason is not None}),
@@ -34,11 +42,23 @@ def run(con: duckdb.DuckDBPyConnection, settings: Settings | MethodSettings) -> 
     }
 
 
-def _rows(selection: Selection) -> list[dict[str, Any]]:
+def _rows(
+    frame: pl.DataFrame, selection: Selection, settings: MethodSettings
+) -> list[dict[str, Any]]:
+    by_submitter = group_importance(frame, selection, "submitter", settings) or {}
+    by_family = group_importance(frame, selection, "accelerator_family", settings) or {}
     shape = {
         "benchmark": selection.benchmark,
         "target": selection.target,
         "row_count": selection.row_count,
         "submitter_count": selection.submitter_count,
     }
-    return [{**shape, **asdict(variable)} for variable in selection.variables]
+    return [
+        {
+            **shape,
+            **asdict(variable),
+            "importance_submitter": by_submitter.get(variable.group_id or 0),
+            "importance_family": by_family.get(variable.group_id or 0),
+        }
+        for variable in selection.variables
+    ]
