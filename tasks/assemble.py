@@ -47,7 +47,8 @@ def load(con: duckdb.DuckDBPyConnection, settings: Settings) -> int:
     Raises:
         NoData: the store holds no round.
     """
-    from tasks.load import Version, load_lookups, load_raw
+    from tasks.load import Version, load_raw
+    from tasks.lookups import load_lookups
 
     store = Store(settings.raw_dir)
     versions = []

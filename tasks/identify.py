@@ -21,12 +21,8 @@ def load_identity(con: duckdb.DuckDBPyConnection) -> None:
     con.execute("CREATE SCHEMA IF NOT EXISTS identity")
     con.execute(f"CREATE OR REPLACE TABLE identity.system_reported AS {_corrected_systems()}")
     systems = con.sql("SELECT * EXCLUDE (version_id) FROM identity.system_reported").pl()
-    tables = identity_tables(systems)
-    load_frames(con, {_full_name(name): frame for name, frame in tables.items()})
-
-
-def _full_name(name: str) -> str:
-    return name if name.startswith("identity.") else f"identity.{name}"
+    issues = con.sql("SELECT * FROM raw.issue ORDER BY ALL").pl()
+    load_frames(con, identity_tables(systems, issues))
 
 
 def _corrected_systems() -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpurank.contracts import Contract, contract, contracts
 from gpurank.models import Model, layer_models
-from tasks.load import create_empty, sql_type
+from tasks.load import create_empty, one_commit, sql_type
 
 if TYPE_CHECKING:
     import duckdb
@@ -35,7 +35,8 @@ def run_layer(con: duckdb.DuckDBPyConnection, layer: str) -> dict[str, int]:
     Raises:
         ModelRunError: a model failed, or its columns are not the declared ones.
     """
-    return {model.table: run_model(con, model) for model in layer_models(layer)}
+    with one_commit(con):
+        return {model.table: run_model(con, model) for model in layer_models(layer)}
 
 
 def run_model(con: duckdb.DuckDBPyConnection, model: Model) -> int:

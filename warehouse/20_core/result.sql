@@ -30,7 +30,7 @@ SELECT
     END AS division_source,
     system.availability,
     system.is_on_premises,
-    system.submitter,
+    coalesce(system.submitter, listed.submitter, folder.submitter_folder) AS submitter,
     coalesce(system.system_name_reported, folder.system_folder) AS system_name,
     system.accelerator,
     system.accelerator_reported,
@@ -54,4 +54,6 @@ LEFT JOIN log_division
     ON folder.round_id = log_division.round_id AND folder.folder_id = log_division.folder_id
 LEFT JOIN staging.scaling AS scaling
     ON folder.round_id = scaling.round_id AND folder.folder_id = scaling.folder_id
+LEFT JOIN identity.submitter AS listed
+    ON folder.round_id = listed.round_id AND folder.submitter_folder = listed.reported
 WHERE folder.quarantine_reason IS NULL

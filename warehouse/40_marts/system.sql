@@ -1,0 +1,2 @@
+-- Every system description: the meaning of each field beside what was filed.
+SELECT * FROM core.system
