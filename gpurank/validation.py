@@ -21,6 +21,8 @@ IMPLIED_WHY: Mapping[str, str] = {
     "evaluated": "a check that did not run has proved nothing",
 }
 
+_SEARCHED_LAYERS = ("raw", "marts")
+
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
@@ -117,22 +119,32 @@ def issue_rows(report: ValidationReport) -> list[dict[str, Any]]:
     ]
 
 
-def implied_checks(contract: Contract, is_public: bool) -> tuple[tuple[Check, str | None], ...]:
-    """The checks that the contract's columns and options imply, each with the column it is about.
-
-    ``is_public`` adds the search for e-mail addresses.
-    """
-    found: list[tuple[str, str | None]] = [("columns", None), ("types", None)]
+def implied_checks(contract: Contract) -> tuple[Check, ...]:
+    """The checks that a contract's columns and options imply, all critical."""
+    names = ["columns", "types"]
     if not contract.may_be_empty:
-        found.append(("not_empty", None))
+        names.append("not_empty")
     if contract.key:
-        found.append(("key_unique", None))
-    found += [("not_null", column.name) for column in contract.columns if not column.nullable]
+        names.append("key_unique")
+    if filled_columns(contract):
+        names.append("not_null")
     if contract.min_share_of_previous > 0:
-        found.append(("shrink", None))
-    if is_public:
-        found += [("no_email", column.name) for column in contract.columns if column.is_text]
-    return tuple((Check(name, "critical", IMPLIED_WHY[name]), column) for name, column in found)
+        names.append("shrink")
+    if searched_columns(contract):
+        names.append("no_email")
+    return tuple(Check(name, "critical", IMPLIED_WHY[name]) for name in names)
+
+
+def filled_columns(contract: Contract) -> tuple[str, ...]:
+    """Columns that must hold a value in every row."""
+    return tuple(column.name for column in contract.columns if not column.nullable)
+
+
+def searched_columns(contract: Contract) -> tuple[str, ...]:
+    """Columns searched for e-mail addresses: all text that enters the store or is published."""
+    if contract.layer not in _SEARCHED_LAYERS:
+        return ()
+    return tuple(column.name for column in contract.columns if column.is_text)
 
 
 def merged(subject: str, reports: Iterable[ValidationReport]) -> ValidationReport:

@@ -64,7 +64,7 @@ def _verdict(reports: Sequence[ValidationReport]) -> str:
     if not checks:
         return '<span class="critical">Nothing was checked.</span>'
     passed = f"{checks - critical - warnings:,} of {checks:,} checks passed"
-    failed = f"{warnings:,} warnings, {critical:,} critical failures"
+    failed = f"warnings: {warnings:,}, critical failures: {critical:,}"
     if all(report.is_passed for report in reports):
         return f'<span class="passed">Passed.</span> {passed}; {failed}.'
     return f'<span class="critical">Failed; not published.</span> {passed}; {failed}.'

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import duckdb
 
 from gpurank import check_sql
 from gpurank.contracts import Check, Contract
-from gpurank.validation import IMPLIED_WHY, implied_checks
+from gpurank.validation import (
+    IMPLIED_WHY,
+    filled_columns,
+    implied_checks,
+    searched_columns,
+)
 
 EXAMPLES = 3
-_PUBLIC_LAYERS = ("raw", "marts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,38 +68,61 @@ def table_facts(
     previous: Mapping[str, int],
 ) -> tuple[list[Fact], int]:
     """Implied and SQL checks of one table, counted; and its rows."""
-    checks = implied_checks(contract, contract.layer in _PUBLIC_LAYERS)
-    columns = [(check.name, column) for check, column in checks if column in types]
+    filled = [name for name in filled_columns(contract) if name in types]
+    searched = [name for name in searched_columns(contract) if name in types]
     # Fetched whole: DuckDB refuses the next query while a result is unfinished.
-    (row,) = con.execute(check_sql.facts_query(contract, columns)).fetchall()
-    row_count, counted = row[0], dict(zip(columns, row[1:], strict=True))
+    ((row_count, *counts),) = con.execute(
+        check_sql.facts_query(contract, filled, searched)
+    ).fetchall()
+    nulls = dict(zip(filled, counts, strict=False))
+    hinted = [name for name, hint in zip(searched, counts[len(filled) :], strict=True) if hint]
     facts = []
-    for check, column in checks:
-        if check.name in ("columns", "types"):
-            facts.append(_shape_fact(contract, check, types))
+    for check in implied_checks(contract):
+        if check.name == "not_null":
+            facts.append(_columns_fact(con, contract, check, nulls, row_count))
+        elif check.name == "no_email":
+            found = {
+                name: _count(con, check_sql.offending_count(contract, "no_email", name))
+                for name in hinted
+            }
+            facts.append(_columns_fact(con, contract, check, found, row_count))
         elif check.name == "shrink":
             facts.append(_shrink_fact(contract, check, row_count, previous))
         elif check.name == "not_empty":
-            facts.append(
-                Fact(contract.table, check, None, int(row_count == 0), rows_text(row_count))
-            )
-        elif check.name == "key_unique":
-            if set(contract.key) <= set(types):
-                sql = check_sql.repeated_keys(contract)
-                facts.append(_query_fact(con, contract, check, sql, row_count))
-        elif (check.name, column) in counted:
-            count = counted[check.name, column]
-            fact = Fact(
-                contract.table, check, column, count, f"{count:,} of {rows_text(row_count)}"
-            )
-            sql = check_sql.offending_rows(contract, check.name, column)
-            facts.append(replace(fact, examples=_examples(con, sql)) if count else fact)
+            empty = int(row_count == 0)
+            facts.append(Fact(contract.table, check, None, empty, rows_text(row_count)))
+        elif check.name != "key_unique":
+            facts.append(_shape_fact(contract, check, types))
+        elif set(contract.key) <= set(types):
+            sql = check_sql.repeated_keys(contract)
+            facts.append(_query_fact(con, contract, check, sql, row_count))
     facts += [
         _query_fact(con, contract, check, check.sql, row_count)
         for check in contract.checks
         if check.sql is not None
     ]
     return facts, row_count
+
+
+def _columns_fact(
+    con: duckdb.DuckDBPyConnection,
+    contract: Contract,
+    check: Check,
+    counts: Mapping[str, int],
+    row_count: int,
+) -> Fact:
+    """One check of many columns; an example names its column and the row's key."""
+    offending = {column: count for column, count in counts.items() if count}
+    if not offending:
+        return Fact(contract.table, check, None, 0, f"0 of {rows_text(row_count)}")
+    examples: list[str] = []
+    for column in list(offending)[:EXAMPLES]:
+        sql = check_sql.offending_rows(contract, check.name, column)
+        examples += [f"{column} at {example}" for example in _examples(con, sql)[:1]]
+    text = ", ".join(f"{count:,} in {column}" for column, count in offending.items())
+    only = next(iter(offending)) if len(offending) == 1 else None
+    observed = f"of {rows_text(row_count)}, {text}"
+    return Fact(contract.table, check, only, sum(offending.values()), observed, tuple(examples))
 
 
 def _shape_fact(contract: Contract, check: Check, types: Mapping[str, str]) -> Fact:
@@ -133,13 +160,18 @@ def _query_fact(
 ) -> Fact:
     sql = sql.rstrip().rstrip(";")
     try:
-        ((count,),) = con.execute(f"select count(*) from ({sql})").fetchall()  # noqa: S608
+        count = _count(con, f"select count(*) from ({sql})")  # noqa: S608
         examples = _examples(con, sql) if count else ()
     except duckdb.Error as error:
         return Fact(contract.table, check, None, 1, "not evaluated", error=first_line(error))
     return Fact(
         contract.table, check, None, count, f"{count:,} of {rows_text(row_count)}", examples
     )
+
+
+def _count(con: duckdb.DuckDBPyConnection, sql: str) -> int:
+    ((count,),) = con.execute(sql).fetchall()
+    return int(count)
 
 
 def _examples(con: duckdb.DuckDBPyConnection, sql: str) -> tuple[str, ...]:
