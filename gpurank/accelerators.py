@@ -19,7 +19,7 @@ from gpurank.lookups import BLANK, Match, closest, is_blank, normal, number, row
 from gpurank.rounds import round_order
 
 SCHEMA: dict[str, Any] = {
-    "model": pl.String,
+    "accelerator": pl.String,
     "family": pl.String,
     "vendor": pl.String,
     "architecture": pl.String,
@@ -84,11 +84,13 @@ def _spellings() -> dict[str, tuple[dict[str, str], ...]]:
 
 
 def _values(row: dict[str, str]) -> dict[str, Any]:
-    text = {"model", "family", "vendor", "architecture", "form_factor"}
+    text = {"family", "vendor", "architecture", "form_factor"}
     whole_numbers = {"link_rank", "launch_year"}
     values: dict[str, Any] = {}
     for name in SCHEMA:
-        if name in text:
+        if name == "accelerator":
+            values[name] = row["model"]
+        elif name in text:
             values[name] = row[name] or None
         elif name in whole_numbers:
             values[name] = whole(row[name])

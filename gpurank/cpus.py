@@ -16,7 +16,7 @@ import polars as pl
 from gpurank.lookups import BLANK, Match, closest, is_blank, normal, rows, whole
 
 SCHEMA: dict[str, Any] = {
-    "model": pl.String,
+    "cpu": pl.String,
     "vendor": pl.String,
     "generation": pl.String,
     "cores_per_socket": pl.Int64,
@@ -63,7 +63,8 @@ def _spellings() -> dict[str, str]:
 
 def _values(row: dict[str, str]) -> dict[str, Any]:
     numbers = {"cores_per_socket", "launch_year"}
-    return {name: whole(row[name]) if name in numbers else row[name] or None for name in SCHEMA}
+    facts = {"cpu": row["model"], **row}
+    return {name: whole(facts[name]) if name in numbers else facts[name] or None for name in SCHEMA}
 
 
 def _by_rule(text: str) -> dict[str, str] | None:
@@ -99,8 +100,8 @@ def _mixed(parts: list[str]) -> Match:
         name: values[0][name] if len({value[name] for value in values}) == 1 else None
         for name in SCHEMA
     }
-    names = " + ".join(value["model"] for value in values)
-    return Match("rule", {**shared, "model": f"mixed: {names}"})
+    names = " + ".join(value["cpu"] for value in values)
+    return Match("rule", {**shared, "cpu": f"mixed: {names}"})
 
 
 def identify_cpu(text: str | None) -> Match:

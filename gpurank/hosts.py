@@ -96,7 +96,7 @@ def read_host(row: dict[str, Any], nodes: int | None, *, is_node_total: bool) ->
     if is_node_total:
         return _node_total(row, nodes, cores)
     cpus = count(row["host_cpus_per_node_reported"]) or _prefix(row["host_cpu_reported"])
-    if str(match.values.get("model")).startswith("mixed: "):
+    if str(match.values.get("cpu")).startswith("mixed: "):
         return _mixed(row, nodes, cpus)
     filed = count(row["host_cpu_core_count_reported"]) or None
     reasons: list[tuple[str, bool]] = []

@@ -24,7 +24,7 @@ _SCHEMAS: dict[str, dict[str, Any]] = {
     "accelerator": accelerators.SCHEMA,
     "cpu": cpus.SCHEMA,
     "submitter": {"submitter": pl.String, "members": pl.List(pl.String), "is_joint": pl.Boolean},
-    "status": {"category": pl.String, "is_on_premises": pl.Boolean},
+    "status": {"availability": pl.String, "is_on_premises": pl.Boolean},
     "division": {"division": pl.String},
     "framework": {"framework": pl.String, "frameworks": pl.List(pl.String)},
     "network": {"network_gbps_per_node": pl.Float64},
@@ -93,7 +93,7 @@ def _status(text: str, _round_id: str | None) -> Match:
         return Match("unresolved", {}, closest(text, _status_words()))
     # a bare "onprem" or "cloud" is how older rounds wrote an available system
     values = {
-        "category": next(iter(category), "available"),
+        "availability": next(iter(category), "available"),
         "is_on_premises": "on_premises" in site if site else None,
     }
     return Match("lookup", values)

@@ -22,9 +22,6 @@ from gpurank.quantities import count, memory_gib, network_gbps
 SCHEMA: dict[str, Any] = {
     "round_id": pl.String,
     "path": pl.String,
-    "submitter_folder": pl.String,
-    "package_folder": pl.String,
-    "system_folder": pl.String,
     "node_count": pl.Int64,
     "accelerators_per_node": pl.Int64,
     "accelerator_count": pl.Int64,
@@ -116,7 +113,9 @@ def _slice_counts(row: dict[str, Any], nodes: int | None, total: _Total) -> tupl
     part = SLICE.fullmatch(row["accelerator_reported"] or "")
     if part is None or row["parse_dialect"] not in ENTRY_SHAPES or not nodes:
         return None
-    model = identify_accelerator(row["accelerator_reported"], row["round_id"]).values.get("model")
+    model = identify_accelerator(row["accelerator_reported"], row["round_id"]).values.get(
+        "accelerator"
+    )
     cores = whole(models()[model]["cores_per_chip"]) if model else None
     if not cores or int(part[2]) % (cores * nodes):
         return None
@@ -158,11 +157,11 @@ def _check_names(
     """Explain numbers in names that count something else; doubt those that fit nothing."""
     name = row["system_folder"] or ""
     if part := _NAMED_SLICE.search(name):
-        number, model = int(part[2]), identify_accelerator(row["accelerator_reported"]).values
+        number = int(part[2])
         cores = whole(models().get(f"TPU v{part[1]}", {}).get("cores_per_chip", "")) or 1
         if number == cores * accelerators and cores > 1:
             total.say(f"the {number} of the name counts cores; a chip has {cores}")
-        elif number not in (accelerators, cores * accelerators) and model is not None:
+        elif number not in (accelerators, cores * accelerators):
             total.say(f"the name says {number}, the description {accelerators} chips", is_low=True)
     elif (prefix := _PREFIX.match(name)) and nodes > 1:
         number = int(prefix[1])
@@ -177,13 +176,13 @@ def _check_names(
 def _chip(row: dict[str, Any], total: _Total) -> None:
     """Memory, link and domain of the accelerator into the row."""
     match = identify_accelerator(row["accelerator_reported"], row["round_id"])
-    fact = models().get(match.values.get("model", ""), {})
+    fact = models().get(match.values.get("accelerator", ""), {})
     filed = memory_gib(row["accelerator_memory_reported"])
     memory = match.values.get("memory_gb")
     if memory and filed and not 0.8 <= filed / memory <= 1.25:
         total.say(
             f"accelerator memory is filed as {row['accelerator_memory_reported']!r}; "
-            f"{match.values['model']} has {memory:g}"
+            f"{match.values['accelerator']} has {memory:g}"
         )
     total.values |= {
         "accelerator_memory_gib": memory if memory else filed,
@@ -200,9 +199,11 @@ def _chip(row: dict[str, Any], total: _Total) -> None:
     domain = whole(fact.get("domain_size", ""))
     if domain and named:
         domain = int(named[1])
+    elif total.values["node_count"] == 1:
+        domain = None
     if domain and domain > per_node:
         total.say(f"a node is a tray of {per_node}; {domain} accelerators share one NVLink domain")
-        per_node = min(domain, accelerators)
+        per_node = domain
     total.values["accelerator_domain_size"] = per_node
 
 
@@ -218,9 +219,10 @@ def _link(
             return 1
         return 0 if "pcie" in filed else rank
     small = whole(fact.get("link_rank_small_node", ""))
-    if small is not None and "switch" not in filed and per_node and per_node <= 4:
+    is_cloud = "cloud" in (row["status_reported"] or "").casefold()
+    if small is not None and "switch" not in filed and not is_cloud and 0 < (per_node or 0) <= 4:
         total.say(
-            f"{per_node} {values['model']} on one board are linked directly, without a switch"
+            f"{per_node} {values['accelerator']} on one board are linked directly, without a switch"
         )
         return small
     if values.get("vendor") == "NVIDIA" and values.get("is_socketed") and "nvswitch" in filed:
@@ -229,8 +231,7 @@ def _link(
 
 
 def _one(row: dict[str, Any], doubtful: frozenset[tuple[str, str]]) -> dict[str, Any]:
-    keys = ("round_id", "path", "submitter_folder", "package_folder", "system_folder")
-    total = _Total({name: row[name] for name in keys})
+    total = _Total({"round_id": row["round_id"], "path": row["path"]})
     _count(row, total)
     _chip(row, total)
     is_entry = row["parse_dialect"] in ENTRY_SHAPES
