@@ -318,13 +318,6 @@ def test_a_table_of_a_layer_needs_a_contract() -> None:
             validate_warehouse(con, "nolayer")
 
 
-def test_no_telemetry() -> None:
-    checked("expect: column_values_to_be_unique, column: small")
-    from great_expectations.analytics.config import ENV_CONFIG
-
-    assert ENV_CONFIG.gx_analytics_enabled is False
-
-
 def test_the_validator_is_imported_only_when_used() -> None:
     code = "import sys, tasks.validate; sys.exit('great_expectations' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
