@@ -9,6 +9,10 @@ WITH measured AS (
         count(energy.energy_kwh) AS measured_count,
         list_sum(list(energy.energy_kwh ORDER BY run_set.place))
             / nullif(count(energy.energy_kwh), 0) AS energy_kwh,
+        list_sum(list(energy.total_reported_kwh ORDER BY run_set.place))
+            / nullif(count(energy.total_reported_kwh), 0) AS total_reported_kwh,
+        list_sum(list(energy.interconnect_estimate_kwh ORDER BY run_set.place))
+            / nullif(count(energy.interconnect_estimate_kwh), 0) AS interconnect_estimate_kwh,
         min(energy.energy_missing_reason) AS run_reason
     FROM metrics.run_set AS run_set
     LEFT JOIN metrics.run_energy AS energy USING (result_id, file)
@@ -25,6 +29,8 @@ SELECT
         WHEN kept.measured_count < kept.kept_count
             THEN coalesce(kept.run_reason, 'kept_run_without_power_logs')
     END AS energy_missing_reason,
+    kept.interconnect_estimate_kwh,
+    kept.total_reported_kwh,
     kept.kept_count,
     kept.measured_count
 FROM measured

@@ -55,6 +55,14 @@ WITH finding AS (
     SELECT result_id, 'warning', 'energy_missing', energy_missing_reason
     FROM metrics.energy
     WHERE energy_missing_reason IS NOT NULL
+
+    UNION ALL
+    SELECT
+        result_id, 'warning', 'energy_total_disagrees',
+        printf('the submitted total is %.2f times the measured energy', total_reported_kwh / energy_kwh)
+    FROM metrics.energy
+    CROSS JOIN (FROM lookup.bound WHERE bound = 'energy_ratio') AS bound
+    WHERE total_reported_kwh / energy_kwh NOT BETWEEN bound.low AND bound.high
 )
 SELECT
     result.round_id,
