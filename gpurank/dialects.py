@@ -174,6 +174,8 @@ def json_value(text: Raw | bytes | None) -> object:
 
 def finite(value: object) -> float | None:
     """A finite number as float; None for anything else, booleans among it."""
+    if type(value) is float:
+        return value if math.isfinite(value) else None
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:

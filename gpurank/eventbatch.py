@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 import numpy as np
 import pyarrow as pa
@@ -58,10 +59,10 @@ def event_batch(files: Sequence[tuple[str, Records]], schema: pa.Schema) -> pa.R
             [pa.array(r.time_ms, pa.float64()) for _, r in files]
         ).combine_chunks(),
         "key": _dictionary([r.key for _, r in files]),
-        "value": _texts([text for _, r in files for text in r.value]),
-        "metadata": _texts([text for _, r in files for text in r.metadata]),
+        "value": _texts(list(chain.from_iterable(r.value for _, r in files))),
+        "metadata": _texts(list(chain.from_iterable(r.metadata for _, r in files))),
         "event_type": _dictionary([r.event_type for _, r in files]),
-        "is_decodable": pa.array([flag for _, r in files for flag in r.is_decodable]),
+        "is_decodable": pa.array(list(chain.from_iterable(r.is_decodable for _, r in files))),
     }
     return pa.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)
 

@@ -8,7 +8,6 @@ from typing import Any
 from gpurank.issues import Issues
 from gpurank.layout import Place, system_paths
 from gpurank.rounds import BenchmarkRule, Round, Rounds
-from gpurank.runs import RunFacts
 
 
 @dataclass(slots=True)
@@ -56,7 +55,7 @@ class Folders:
             )
             self._folders.setdefault(parent_id, _Folder(parent)).file_count += 1
 
-    def log(self, place: Place, named: str | None, facts: RunFacts) -> None:
+    def log(self, place: Place, named: str | None) -> None:
         """Note a result log that was read, and the benchmark it names."""
         if place.folder_id is None:
             return

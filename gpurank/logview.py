@@ -22,6 +22,10 @@ _KEYS = frozenset(
 )  # fmt: skip
 
 
+_STEP_TIMES = ("train_step_time", "train_step_timing", "train_step_timing in s")
+_THROUGHPUTS = ("throughput", "imgs_sec")
+
+
 @dataclass(frozen=True, slots=True)
 class Stamp:
     """A time (ms) and the position of the record that bears it."""
@@ -76,19 +80,32 @@ class LogView:
             return value
         return bytes(self.records.value[number]).decode("utf-8", "replace")
 
-    def median_of(self, names: Sequence[str], *, own_key: str | None = None) -> float | None:
-        """Median of a figure that tracked_stats, or a key of its own, claims."""
-        found: list[float] = []
+    def claimed(self) -> tuple[float | None, float | None]:
+        """(throughput, step time in s): medians of what the log itself claims."""
+        throughputs: list[float] = []
+        step_times: list[float] = []
+        wanted = dict.fromkeys(_THROUGHPUTS, throughputs) | dict.fromkeys(_STEP_TIMES, step_times)
         for number in self.at("tracked_stats"):
             value = self.value(number)
-            if isinstance(value, dict):
-                found.extend(x for n in names if (x := finite(value.get(n))) is not None)
-        for number in self.at(own_key) if own_key else ():
+            for name in value if isinstance(value, dict) else ():
+                if name in wanted and (x := finite(value[name])) is not None:
+                    wanted[name].append(x)
+        for number in self.at("throughput"):
             value = self.value(number)
-            x = finite(next(iter(value.values()), None) if isinstance(value, dict) else value)
-            if x is not None:
-                found.append(x)
-        return median(found) if found else None
+            if isinstance(value, dict):
+                value = next(iter(value.values()), None)
+            if (x := finite(value)) is not None:
+                throughputs.append(x)
+        return _median(throughputs), _median(step_times)
+
+    def benchmark(self) -> str | None:
+        """The benchmark that the log says it is; None where it says none or several."""
+        named = self.text("submission_benchmark")
+        starts = self.at("run_start")
+        if named is None and starts:
+            benchmark = self.metadata(starts[0]).get("benchmark")
+            named = benchmark if isinstance(benchmark, str) else None
+        return named
 
     def stamps(self, key: str) -> list[Stamp]:
         """Distinct times of a key, ascending; records repeated at one time are one."""
@@ -98,3 +115,7 @@ class LogView:
             if time_ms is not None and math.isfinite(time_ms):
                 by_time.setdefault(time_ms, number)
         return [Stamp(time_ms, by_time[time_ms]) for time_ms in sorted(by_time)]
+
+
+def _median(numbers: Sequence[float]) -> float | None:
+    return median(numbers) if numbers else None

@@ -77,7 +77,8 @@ def read_log(data: bytes) -> Records:
     records = _read_plain(data)
     if records is None:
         records = _read_any(data)
-    _make_text(records)
+    if not data.isascii():
+        _make_text(records)
     if may_hold_contact(data):
         _blank(records)
     return records
@@ -94,7 +95,9 @@ def _read_plain(data: bytes) -> Records | None:
         return None
     count = len(found)
     return Records(
-        line_number=[1 + line for line in accumulate(chunk.count(b"\n") for chunk in chunks[:-1])],
+        line_number=[
+            1 + line for line in accumulate([chunk.count(b"\n") for chunk in chunks[:-1]])
+        ],
         dialect=["mllog"] * count,
         time_ms=[
             record.time_ms

@@ -8,8 +8,11 @@ than the run they are filed with.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from gpurank.dialects import json_value
 from gpurank.mllog import Records
@@ -18,6 +21,7 @@ from gpurank.quality import quantity
 DeviceKind = Literal["node", "switch", "total"]
 
 _TOTAL = re.compile(rb"total[^:\n]*power[^:\n]*:\s*([\d.,]+)\s*([kM]?)Wh", re.IGNORECASE)
+_decode_numbers = msgspec.json.Decoder(list[float]).decode
 _JOULES = {b"": 3600.0, b"k": 3.6e6, b"M": 3.6e9}
 
 
@@ -77,14 +81,21 @@ def _first_time(records: Records, key: str) -> float | None:
 
 def _readings(records: Records, start: float | None) -> list[tuple[float, float]]:
     """(time in ms, power in W) of the readings from the start on, by time."""
-    found = []
-    for number, key in enumerate(records.key):
-        time = records.time_ms[number]
-        if key == "power_reading" and time is not None and (start is None or time >= start):
-            watts = quantity(json_value(records.value[number]))
-            if watts is not None:
-                found.append((time, watts))
-    return sorted(found)
+    numbers = [number for number, key in enumerate(records.key) if key == "power_reading"]
+    values = [records.value[number] for number in numbers]
+    watts: Sequence[float | None]
+    try:
+        watts = _decode_numbers(b"[" + b",".join(values) + b"]")
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        watts = [quantity(json_value(value)) for value in values]
+    if len(watts) != len(numbers):
+        watts = [quantity(json_value(value)) for value in values]
+    times = [records.time_ms[number] for number in numbers]
+    return sorted(
+        (time, power)
+        for time, power in zip(times, watts, strict=True)
+        if power is not None and time is not None and (start is None or time >= start)
+    )
 
 
 def _integral(

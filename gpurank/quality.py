@@ -48,7 +48,9 @@ def evaluations(records: Records, numbers: Sequence[int]) -> list[Evaluation]:
         metadata = json_value(records.metadata[number])
         fields = metadata if isinstance(metadata, dict) else {}
         counters = {
-            name: count for name in _COUNTERS if (count := quantity(fields.get(name))) is not None
+            name: count
+            for name in _COUNTERS
+            if name in fields and (count := quantity(fields[name])) is not None
         }
         if isinstance(value, dict) and (epoch := quantity(value.get("epoch"))) is not None:
             counters.setdefault("epoch_num", epoch)

@@ -20,10 +20,11 @@ from gpurank.eventbatch import EventBatches
 from gpurank.folders import Folders
 from gpurank.issues import Issues
 from gpurank.layout import Place, classify, run_number
+from gpurank.logview import LogView
 from gpurank.mllog import Records, read_log
 from gpurank.power import power_facts
 from gpurank.rounds import Round, Rounds, declared_rounds
-from gpurank.runs import named_benchmark, run_facts
+from gpurank.runs import run_facts
 from gpurank.scaling import read_scaling
 from gpurank.systems import read_description
 
@@ -189,11 +190,10 @@ class _RoundReader:
         return place.kind, None
 
     def _run(self, path: str, place: Place, records: Records) -> None:
-        named = named_benchmark(records)
-        folder = place.benchmark_folder or named or ""
+        folder = place.benchmark_folder or LogView(records).benchmark() or ""
         rule = self.rounds.rule(self.round.round_id, folder)
         facts = run_facts(records, rule)
-        self.folders.log(place, named, facts)
+        self.folders.log(place, facts.benchmark_reported)
         self.issues.of_run(path, place, facts, rule, self.rounds, self.round.round_id)
         row = asdict(facts)
         del row["is_below_target"]

@@ -20,8 +20,6 @@ from gpurank.rounds import BenchmarkRule
 _LONGEST_MS = 366 * 24 * 3600 * 1000.0
 _SUCCESS = frozenset({"success", "succuss", "succeeded", "true"})
 _FAILURE = frozenset({"abort", "aborted", "fail", "failed", "failure", "false", "error"})
-_STEP_TIMES = ("train_step_time", "train_step_timing", "train_step_timing in s")
-_THROUGHPUTS = ("throughput", "imgs_sec")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +108,7 @@ def run_facts(records: Records, rule: BenchmarkRule) -> RunFacts:
     counters = deciding.counters if deciding else {}
     filed = quality_json(records, decision)
     stop = attempt.stops[0] if attempt and attempt.stops else None
+    throughput, step_time = log.claimed()
     epochs = [one.counters["epoch_num"] for one in found if "epoch_num" in one.counters]
     return RunFacts(
         dialect=records.dialect[0] if records.dialect else None,
@@ -141,9 +140,9 @@ def run_facts(records: Records, rule: BenchmarkRule) -> RunFacts:
         gradient_accumulation_steps=log.number("gradient_accumulation_steps"),
         max_sequence_length=log.number("max_sequence_length"),
         seed=log.text("seed", "run_set_random_seed"),
-        logged_throughput_per_s=log.median_of(_THROUGHPUTS, own_key="throughput"),
-        logged_step_time_s=log.median_of(_STEP_TIMES),
-        benchmark_reported=_benchmark(log),
+        logged_throughput_per_s=throughput,
+        logged_step_time_s=step_time,
+        benchmark_reported=log.benchmark(),
         division_reported=log.text("submission_division"),
         status_log_reported=log.text("submission_status"),
         submitter_reported=log.text("submission_org"),
@@ -258,23 +257,9 @@ def _verdict(outcome: _Outcome, is_passing: bool | None) -> tuple[bool, str]:
     return False, "no_outcome" if is_passing is None else "target_missed"
 
 
-def _benchmark(log: LogView) -> str | None:
-    named = log.text("submission_benchmark")
-    if named is not None:
-        return named
-    starts = log.at("run_start")
-    benchmark = log.metadata(starts[0]).get("benchmark") if starts else None
-    return benchmark if isinstance(benchmark, str) else None
-
-
 def _fingerprint(attempt: _Attempt | None, outcome: _Outcome, filed: str | None) -> str | None:
     if attempt is None or not (attempt.stops or outcome.duration_ms):
         return None
     end = attempt.stops[0].time_ms if attempt.stops else outcome.duration_ms
     text = f"{attempt.start.time_ms!r}|{end!r}|{filed}"
     return hashlib.sha256(text.encode()).hexdigest()[:32]
-
-
-def named_benchmark(records: Records) -> str | None:
-    """The benchmark that a log says it is; None where it says none or several."""
-    return _benchmark(LogView(records))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -81,8 +82,7 @@ def write_round(
                 counts.results = batch["quarantine_reason"].null_count
                 counts.quarantined = counts.folders - counts.results
             elif table == "issue":
-                found = pc.value_counts(batch["kind"]).to_pylist()
-                counts.issues = {row["values"]: row["counts"] for row in found if row is not None}
+                counts.issues = dict(sorted(Counter(batch["kind"].to_pylist()).items()))
     counts.content_hash = content_hash(taken)
     return counts
 
@@ -112,7 +112,7 @@ def needed_events(raw_dir: Path, target: Path) -> int:
     """  # noqa: S608 (constants of this module)
     arguments = [str(raw_dir / "event.parquet"), str(raw_dir / "run.parquet")]
     with duckdb.connect() as con:
-        table = con.execute(sql, arguments).to_arrow_table()
+        table: pa.Table = con.execute(sql, arguments).to_arrow_table()
     schema = contract("raw.event").arrow_schema()
     table = pa.Table.from_arrays(
         [_cast(table[name], schema.field(name).type) for name in schema.names], schema=schema
