@@ -143,7 +143,7 @@ def validated(
     previous = latest.counts if latest is not None else None
     failure = None
     try:
-        report = validate_version(folder, draft.round_id, previous)
+        report = validate_version(folder, draft.round_id, previous, draft.form)
     except ValidationFailed as error:
         report, failure = error.report, error
     _add_issues(folder, report)
