@@ -1,0 +1,119 @@
+"""The method's tables as the warehouse gets them: columns, checks, refusals, determinism."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import duckdb
+import numpy as np
+import polars as pl
+import pytest
+
+import tasks.clustering
+import tasks.ranking
+import tasks.selection
+from gpurank.contracts import contracts
+from gpurank.method import MethodSettings
+from tasks.configuration import MissingInput
+
+SETTINGS = MethodSettings(
+    selection_bootstraps=20, importance_trees=3, matched_permutations=50, cluster_starts=5,
+    cluster_bootstraps=5, gap_references=3, cluster_counts=(2, 5), draws=50,
+)  # fmt: skip
+STAGES = (tasks.selection, tasks.clustering, tasks.ranking)
+TABLES = [c for c in contracts() if c.layer == "analysis"]
+
+
+def world(configurations: Any) -> pl.DataFrame:
+    """A benchmark with enough rows, one with too few, and rows that cannot rank."""
+    rng = np.random.default_rng(0)
+    size = 60
+    count = rng.choice([4, 8, 64, 512], size)
+    many = configurations(
+        score_min=(rng.lognormal(0, 0.3, size) * 900 / count).tolist(),
+        accelerator_count=count.tolist(),
+        cores_per_socket=rng.integers(16, 96, size).tolist(),
+        accelerator_family=rng.choice(["A", "B"], size).tolist(),
+        run_minutes=[[9.0, 10.0, 11.0]] * size,
+        round_id=["v1.0", "v2.0"] * (size // 2),
+        round_index=[3, 5] * (size // 2),
+        is_in_analysis_set=[True] * 55 + [False] * 5,
+    )
+    few = configurations(
+        score_min=[3.0, 2.0, 1.0, 4.0],
+        accelerator_count=[8, 8, 0, None],
+        benchmark="bert",
+        result_id=[f"v1.0/s/few{i}/bert" for i in range(4)],
+        is_in_analysis_set=[True, True, False, False],
+    )
+    return pl.concat([many, few])
+
+
+def warehouse(frame: pl.DataFrame, threads: int = 1) -> duckdb.DuckDBPyConnection:
+    con = duckdb.connect(config={"threads": threads})
+    con.execute("CREATE SCHEMA metrics")
+    con.register("incoming", frame.to_arrow())
+    con.execute("CREATE TABLE metrics.configuration AS SELECT * FROM incoming")
+    con.unregister("incoming")
+    for stage in STAGES:
+        stage.run(con, SETTINGS)
+    return con
+
+
+def test_tables_fit_their_contracts(configurations: Any) -> None:
+    con = warehouse(world(configurations))
+    for declared in TABLES:
+        described = con.execute(f"DESCRIBE {declared.table}").fetchall()
+        assert [row[0] for row in described] == [c.name for c in declared.columns]
+        blank = " OR ".join(f'"{c.name}" IS NULL' for c in declared.columns if not c.nullable)
+        assert con.execute(f"SELECT * FROM {declared.table} WHERE {blank}").fetchall() == []
+        key = ", ".join(declared.key)
+        twice = f"SELECT {key} FROM {declared.table} GROUP BY {key} HAVING count(*) > 1"
+        assert con.execute(twice).fetchall() == [], declared.table
+        for check in declared.checks:
+            if check.sql:
+                assert con.execute(check.sql).fetchall() == [], check.name
+
+
+def test_a_small_benchmark_is_ranked_and_says_why_no_more(configurations: Any) -> None:
+    con = warehouse(world(configurations))
+
+    def one(query: str) -> list[Any]:
+        return con.execute(query).fetchall()
+
+    assert one("SELECT reason, cluster_label FROM analysis.cluster_profile "
+               "WHERE benchmark = 'bert'") == [("2 rows, 30 needed", None)]  # fmt: skip
+    assert one("SELECT DISTINCT dropped_reason FROM analysis.selection "
+               "WHERE benchmark = 'bert'") == [("2 rows, 30 needed",)]  # fmt: skip
+    assert one("SELECT scope, rank, delay_cost, cluster_label FROM analysis.ranking "
+               "WHERE benchmark = 'bert' ORDER BY 1, 2") == [
+        ("pooled", 1, 32.0, None), ("pooled", 2, 48.0, None),
+        ("round", 1, 32.0, None), ("round", 2, 48.0, None),
+    ]  # fmt: skip
+    assert one("SELECT reason FROM analysis.unranked ORDER BY result_id") == [
+        ("no accelerators (host processors only)",), ("accelerator count unknown",)
+    ]  # fmt: skip
+
+
+def test_a_refiled_result_is_labelled_by_the_nearest_cluster(configurations: Any) -> None:
+    con = warehouse(world(configurations))
+    found = con.execute(
+        """SELECT count(*), count(cluster_label) FROM analysis.ranking
+           WHERE scope = 'round' AND benchmark = 'resnet'
+           AND result_id NOT IN (SELECT result_id FROM analysis.cluster)"""
+    ).fetchall()
+    assert found == [(5, 5)]
+
+
+def test_row_order_and_threads_change_no_table(configurations: Any) -> None:
+    frame = world(configurations)
+    one, two = warehouse(frame), warehouse(frame.sample(fraction=1, shuffle=True, seed=1), 2)
+    for declared in TABLES:
+        query = f"SELECT * FROM {declared.table}"
+        assert one.execute(query).fetchall() == two.execute(query).fetchall(), declared.table
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_missing_input_is_one_clear_error(stage: Any) -> None:
+    with pytest.raises(MissingInput, match=r"metrics\.configuration.*build the SQL layers"):
+        stage.run(duckdb.connect(), SETTINGS)
