@@ -14,11 +14,20 @@ from gpurank.rounds import Rounds, round_order
 Row = dict[str, Any]
 
 ACTIONS = ("replace", "set_null", "note")
-CORRECTABLE = {
-    "raw.run": ("duration_ms", "is_converged"),
-    "raw.system": ("node_count_reported", "accelerators_per_node_reported", "accelerator_reported",
-                   "host_cpu_reported", "division_reported", "status_reported"),
-}  # fmt: skip
+CORRECTABLE: dict[str, dict[str, tuple[type, ...]]] = {
+    "raw.run": {"duration_ms": (int, float), "is_converged": (bool,)},
+    "raw.system": dict.fromkeys(
+        (
+            "node_count_reported",
+            "accelerators_per_node_reported",
+            "accelerator_reported",
+            "host_cpu_reported",
+            "division_reported",
+            "status_reported",
+        ),
+        (str,),
+    ),
+}
 _ENTRIES = {
     "id", "round", "table", "path", "column", "action", "value", "expect", "reason",
 }  # fmt: skip
@@ -98,39 +107,46 @@ def correction_rows(records: Sequence[Mapping[str, Any]]) -> list[Row]:
     Raises:
         CorrectionError: an unknown or missing entry, action, or correctable column.
     """
-    rows: list[Row] = []
+    names = [str(record.get("id")) for record in records]
     for record in records:
-        name = str(record.get("id", "a record without id"))
-        wrong = set(record) ^ _ENTRIES if record.get("action") == "replace" else (
-            (set(record) | {"value"}) ^ _ENTRIES
-        )  # fmt: skip
-        if wrong:
-            raise CorrectionError(f"correction {name}: entries {sorted(wrong)} missing or unknown")
-        action = record["action"]
-        if action not in ACTIONS:
-            raise CorrectionError(f"correction {name}: action {action!r} is none of {ACTIONS}")
-        columns = CORRECTABLE.get(record["table"], ())
-        if action != "note" and record["column"] not in columns:
-            raise CorrectionError(
-                f"correction {name}: {record['table']}.{record['column']} cannot be corrected; "
-                f"these can: {CORRECTABLE}"
-            )
-        if any(row["correction_id"] == name for row in rows):
-            raise CorrectionError(f"correction {name} is declared twice")
-        rows.append(
-            {
-                "correction_id": name,
-                "round_id": record["round"],
-                "table_name": record["table"],
-                "path": record["path"],
-                "column_name": record["column"],
-                "action": action,
-                "value": _text(record.get("value")),
-                "expect": _text(record["expect"]),
-                "reason": record["reason"],
-            }
-        )
-    return rows
+        fault = _fault(record)
+        if names.count(str(record.get("id"))) > 1:
+            fault = "is declared twice"
+        if fault:
+            raise CorrectionError(f"correction {record.get('id', 'without id')}: {fault}")
+    return [
+        {
+            "correction_id": record["id"],
+            "round_id": record["round"],
+            "table_name": record["table"],
+            "path": record["path"],
+            "column_name": record["column"],
+            "action": record["action"],
+            "value": _text(record.get("value")),
+            "expect": _text(record["expect"]),
+            "reason": " ".join(record["reason"].split()),
+        }
+        for record in records
+    ]
+
+
+def _fault(record: Mapping[str, Any]) -> str | None:
+    """What is wrong with a record's form; None where nothing is."""
+    action = record.get("action")
+    if action not in ACTIONS:
+        return f"action {action!r} is none of {ACTIONS}"
+    wanted = _ENTRIES if action == "replace" else _ENTRIES - {"value"}
+    if wrong := set(record) ^ wanted:
+        return f"entries {sorted(wrong)} are missing or unknown"
+    if action == "note":
+        return None
+    types = CORRECTABLE.get(record["table"], {}).get(record["column"])
+    if types is None:
+        known = [f"{table}.{name}" for table, names in CORRECTABLE.items() for name in names]
+        return f"{record['table']}.{record['column']} cannot be corrected; these can: {known}"
+    if action == "replace" and type(record["value"]) not in types:
+        return f"value {record['value']!r} is no {' or '.join(kind.__name__ for kind in types)}"
+    return None
 
 
 def _text(value: Any) -> str | None:

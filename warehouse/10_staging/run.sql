@@ -5,9 +5,9 @@ WITH correction AS (
         path,
         string_agg(correction_id, ', ' ORDER BY correction_id) AS correction_ids,
         bool_or(column_name = 'duration_ms') AS is_duration_corrected,
-        max(value::DOUBLE) FILTER (column_name = 'duration_ms') AS duration_ms,
+        max(TRY_CAST(value AS DOUBLE)) FILTER (column_name = 'duration_ms') AS duration_ms,
         bool_or(column_name = 'is_converged') AS is_outcome_corrected,
-        bool_or(value::BOOLEAN) FILTER (column_name = 'is_converged') AS is_converged
+        bool_or(TRY_CAST(value AS BOOLEAN)) FILTER (column_name = 'is_converged') AS is_converged
     FROM lookup.correction
     WHERE table_name = 'raw.run' AND action IN ('replace', 'set_null')
     GROUP BY round_id, path

@@ -1,0 +1,168 @@
+"""Every SQL model on given rows: the cases stand in tests/sql/<layer>/<table>.yml.
+
+A case names given rows (``rows``, each completed by ``defaults``) and the expected rows in the
+order of the table's key; only the columns that a case names are compared. Lookups are the real
+ones unless a case gives its own. A table that a case does not give is empty.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+import pytest
+import yaml
+
+from gpurank.contracts import contract
+from gpurank.identity import identity_tables
+from gpurank.models import Model, all_models
+from gpurank.rounds import declared_rounds
+from tasks.load import create_empty, load_frames, sql_type
+from tasks.lookups import load_lookups
+from tasks.model import run_model
+
+HERE = Path(__file__).parent
+MODELS = {model.table: model for model in all_models()}
+VERSION = {"round_id": "VARCHAR", "version_id": "VARCHAR"}
+ROUND_VERSION = VERSION | {
+    "source_commit": "VARCHAR",
+    "file_count": "BIGINT",
+    "byte_count": "BIGINT",
+}
+Case = dict[str, Any]
+
+
+def read_cases() -> list[Any]:
+    found = []
+    for path in sorted(HERE.glob("*/*.yml")):
+        table = f"{path.parent.name}.{path.stem}"
+        for case in yaml.safe_load(path.read_text(encoding="utf-8")):
+            found.append(pytest.param(table, case, id=f"{table}: {case['name']}"))
+    return found
+
+
+@pytest.fixture(scope="module")
+def base() -> Iterator[duckdb.DuckDBPyConnection]:
+    """Empty source tables and the real lookups."""
+    con = duckdb.connect()
+    con.execute("CREATE SCHEMA raw")
+    make(con, "raw.round_version", ROUND_VERSION, [])
+    columns = VERSION | {
+        column.name: sql_type(column.type) for column in contract("raw.folder").columns
+    }
+    make(con, "raw.folder", columns, [])
+    load_lookups(con)
+    systems = contract("raw.system").columns
+    empty = pl.DataFrame(schema={"round_id": pl.String} | {c.name: pl.String for c in systems})
+    load_frames(con, identity_tables(empty))
+    reported = VERSION | {c.name: sql_type(c.type) for c in systems}
+    make(con, "identity.system_reported", reported, [])
+    yield con
+    con.close()
+
+
+def make(
+    con: duckdb.DuckDBPyConnection, table: str, columns: dict[str, str], rows: list[dict[str, Any]]
+) -> None:
+    declared = ", ".join(f'"{name}" {kind}' for name, kind in columns.items())
+    con.execute(f"CREATE OR REPLACE TABLE {table} ({declared})")
+    for row in rows:
+        names = ", ".join(f'"{name}"' for name in row)
+        marks = ", ".join("?" for _ in row)
+        con.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", list(row.values()))
+
+
+def columns_of(con: duckdb.DuckDBPyConnection, table: str) -> dict[str, str]:
+    """Column types of a source table: as it stands, or of its contract."""
+    layer = table.partition(".")[0]
+    if table == "raw.round_version" or layer in ("lookup", "identity"):
+        return {
+            str(name): str(kind) for name, kind, *_ in con.execute(f"DESCRIBE {table}").fetchall()
+        }
+    declared = {column.name: sql_type(column.type) for column in contract(table).columns}
+    return (VERSION | declared) if layer == "raw" else declared
+
+
+def give(con: duckdb.DuckDBPyConnection, model: Model, case: Case) -> None:
+    given = case.get("given", {})
+    unread = set(given) - model.reads - {"lookup.rule"}
+    assert not unread, f"{model.table} does not read {sorted(unread)}"
+    for table in sorted(model.reads):
+        layer = table.partition(".")[0]
+        con.execute(f"CREATE SCHEMA IF NOT EXISTS {layer}")
+        if table in given:
+            defaults = given[table].get("defaults", {})
+            rows = [defaults | row for row in given[table]["rows"]]
+            make(con, table, columns_of(con, table), rows)
+        elif layer == "raw" and table != "raw.round_version":
+            make(con, table, columns_of(con, table), [])
+        elif layer not in ("raw", "lookup", "identity"):
+            create_empty(con, [table])
+    if "lookup.rule" in model.reads and "lookup.rule" not in given:
+        give_rules(con, given)
+
+
+def give_rules(con: duckdb.DuckDBPyConnection, given: dict[str, Any]) -> None:
+    """The declared rules of the benchmark folders that the given rows name."""
+    pairs = set()
+    for table in given.values():
+        for row in (table.get("defaults", {}) | row for row in table["rows"]):
+            if "benchmark_folder" in row:
+                pairs.add((row["round_id"], row["benchmark_folder"]))
+    rows = []
+    for round_id, folder in sorted(pairs):
+        rule = declared_rounds().rule(round_id, folder)
+        rows.append(
+            {
+                "round_id": round_id,
+                "benchmark_folder": folder,
+                "benchmark": rule.benchmark,
+                "basis": rule.basis,
+                "runs_required": rule.runs_required,
+                "drop_count": rule.drop,
+                "max_nonconverged": rule.max_nonconverged,
+                "target": rule.target,
+                "take_first_converged": rule.take_first_converged,
+            }
+        )
+    make(con, "lookup.rule", columns_of(con, "lookup.rule"), rows)
+
+
+def is_equal(found: Any, expected: Any) -> bool:
+    if isinstance(expected, list) and isinstance(found, list):
+        return len(found) == len(expected) and all(map(is_equal, found, expected))
+    if isinstance(expected, int | float) and not isinstance(expected, bool):
+        return isinstance(found, int | float) and math.isclose(found, expected, rel_tol=1e-9)
+    return bool(found == expected)
+
+
+@pytest.mark.parametrize(("table", "case"), read_cases())
+def test_model_gives_the_expected_rows(
+    base: duckdb.DuckDBPyConnection, table: str, case: Case
+) -> None:
+    expected = case["expect"]
+    names = list(dict.fromkeys(name for row in expected for name in row))
+    base.execute("BEGIN")
+    try:
+        give(base, MODELS[table], case)
+        run_model(base, MODELS[table])
+        columns = ", ".join(f'"{name}"' for name in names) or "1"
+        found = base.execute(f"SELECT {columns} FROM {table}").fetchall()
+    finally:
+        base.execute("ROLLBACK")
+    rows = [dict(zip(names, values, strict=True)) for values in found] if names else found
+    assert len(rows) == len(expected), rows
+    for row, wanted in zip(rows, expected, strict=True):
+        wrong = {
+            key: (row[key], value) for key, value in wanted.items() if not is_equal(row[key], value)
+        }
+        assert not wrong, f"{case['name']}: (found, expected) of {wrong} in {row}"
+
+
+def test_every_model_has_a_case() -> None:
+    tested = {f"{path.parent.name}.{path.stem}" for path in HERE.glob("*/*.yml")}
+    assert set(MODELS) == tested
