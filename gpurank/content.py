@@ -1,0 +1,126 @@
+"""What a round's source holds: its files, which of them count, and the hash of them all.
+
+The rule is one for every kind of source, so that a repository, an archive of it and a checkout
+of it give the same files in the same order: code point order of the path, which is the byte
+order that ``git ls-tree -r`` has.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+MIB = 1 << 20
+
+#: A file beyond this is listed without its bytes. The largest published log known has tens of
+#: MiB, and the public host takes no file above 100 MB: anything beyond is not a log.
+FILE_LIMIT_B = 128 * MIB
+#: A stray (a name that no log or description has) is kept to be hashed and named, not read.
+STRAY_LIMIT_B = 1 * MIB
+
+_FOLDERS = frozenset({"results", "systems"})
+_ENTRY_NAMES = frozenset({"entry.json", "submission.json"})
+_DATA_SUFFIXES = frozenset({"txt", "json", "log", "out", "csv"})
+# Pictures, programs and packed files say nothing that a log or a description does not.
+_PICTURES = "png jpg jpeg gif svg pdf bmp webp ico tif tiff"
+_PROGRAMS = (
+    "sh bash py ipynb awk pl r rb lua js ts java go rs c cc cpp cxx cu h hh hpp cuh m "
+    "sub sbatch slurm ps1 bat cmake mk patch diff so o a whl"
+)
+_PACKED = "zip tar gz tgz bz2 xz zst 7z rar"
+_LEFT_OUT_SUFFIXES = frozenset(f"{_PICTURES} {_PROGRAMS} {_PACKED}".split())
+
+Interest = Literal["data", "stray"]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """One file of a round's source.
+
+    ``path`` is relative to the repository's root, with ``/``, and valid Unicode (bytes that are
+    not UTF-8 stand as ``\\xNN``). Where ``withheld_reason`` is set the file is there and was not
+    taken: ``data`` is empty, while ``byte_count`` and ``sha256`` are still the real file's
+    (of a link: of the name it points to).
+    """
+
+    path: str
+    data: bytes
+    withheld_reason: str | None = None
+    withheld_byte_count: int = 0
+    withheld_sha256: str = ""
+
+    @property
+    def byte_count(self) -> int:
+        """Size of the file, B."""
+        return self.withheld_byte_count if self.withheld_reason else len(self.data)
+
+    @property
+    def sha256(self) -> str:
+        """SHA-256 of the file's bytes, hexadecimal; computed at each call."""
+        if self.withheld_reason:
+            return self.withheld_sha256
+        return hashlib.sha256(self.data).hexdigest()
+
+
+def interest(path: str) -> Interest | None:
+    """What a file is taken for by its path; None where it is not listed at all.
+
+    Taken are files below a folder ``results`` or ``systems`` and v0.5's ``entry.json`` and
+    ``submission.json`` wherever they stand. There, ``.txt .json .log .out .csv`` and names
+    without a suffix (markers such as ``.gitkeep``) are data; pictures, programs and packed files
+    are left out; whatever else lies there is a stray, so that it is recorded and not hidden.
+    """
+    *folders, name = path.split("/")
+    if name in _ENTRY_NAMES:
+        return "data"
+    if _FOLDERS.isdisjoint(folder.lower() for folder in folders):
+        return None
+    stem, _, suffix = name.rpartition(".")
+    suffix = suffix.lower() if stem else ""
+    if not suffix or suffix in _DATA_SUFFIXES:
+        return "data"
+    return None if suffix in _LEFT_OUT_SUFFIXES else "stray"
+
+
+def size_limit(path: str) -> int:
+    """Bytes up to which a taken file's content is read, by its path."""
+    return STRAY_LIMIT_B if interest(path) == "stray" else FILE_LIMIT_B
+
+
+def withheld_for_size(path: str, byte_count: int, sha256: str) -> SourceFile:
+    """A file that is listed without its bytes because it is too large."""
+    reason = f"larger than {size_limit(path) // MIB} MiB"
+    return SourceFile(path, b"", reason, byte_count, sha256)
+
+
+def withheld_link(path: str, reason: str, target: bytes = b"") -> SourceFile:
+    """A link or another entry without bytes of its own; what it points to is never followed."""
+    return SourceFile(path, b"", reason, len(target), hashlib.sha256(target).hexdigest())
+
+
+def readable_path(raw: bytes) -> str:
+    """A path's bytes as valid Unicode; bytes that are not UTF-8 become ``\\xNN``."""
+    return raw.decode("utf-8", "backslashreplace")
+
+
+def content_hash(files: Iterable[tuple[str, str]]) -> str:
+    """SHA-256 over one line ``<sha256>  <path>`` a file, in path order; hexadecimal.
+
+    Of (path, SHA-256) pairs in any order. It depends on names and bytes alone: neither on the
+    order, nor on dates, nor on how an archive was packed.
+
+    Raises:
+        ValueError: a path comes twice.
+    """
+    digest = hashlib.sha256()
+    previous: str | None = None
+    for path, sha256 in sorted(files):
+        if path == previous:
+            raise ValueError(f"{path!r} is there twice; a content hash needs one file a path")
+        previous = path
+        # As sha256sum does: a line break in a name must not look like another file's line.
+        escaped = path.replace("\\", "\\\\").replace("\n", "\\n")
+        digest.update(f"{sha256}  {escaped}\n".encode("utf-8", "surrogateescape"))
+    return digest.hexdigest()

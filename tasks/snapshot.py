@@ -1,0 +1,90 @@
+"""A round's bytes, from wherever they are: pinned first, then read one file at a time.
+
+``pin`` finds cheaply what would be taken; ``files`` takes it. Both are the same for a Git
+repository, an archive and a checked-out folder.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from gpurank.content import SourceFile, content_hash
+from tasks import snapshot_archive, snapshot_git, snapshot_tree
+from tasks.snapshot_base import Snapshot, SourceError, SourceMissing, SourceUnavailable
+from tasks.snapshot_resolve import available, resolve
+
+__all__ = [
+    "Snapshot",
+    "SourceError",
+    "SourceFile",
+    "SourceMissing",
+    "SourceUnavailable",
+    "available",
+    "content_hash",
+    "files",
+    "pin",
+    "remote_head",
+]
+
+
+def pin(round_id: str, source: str | os.PathLike[str] | None) -> Snapshot:
+    """The round's source as it is now: where, which commit, and a fingerprint.
+
+    ``source`` is None (the round's public repository), a Git URL or bare repository, an archive,
+    a checkout, a mirror folder, or any of these with ``{round}`` in it.
+
+    Raises:
+        UnknownRound: the round's name is not ``vX.Y``.
+        SourceUnavailable: a transient failure; worth another try.
+        SourceMissing: nothing there for this round.
+        SourceError: any other reason why it cannot be used.
+    """
+    location = resolve(round_id, source)
+    if location.kind == "git":
+        return snapshot_git.pin(round_id, location.uri)
+    if location.kind == "archive":
+        return snapshot_archive.pin(round_id, Path(location.uri))
+    return snapshot_tree.pin(round_id, Path(location.uri))
+
+
+def files(snapshot: Snapshot, cache_dir: Path) -> Iterator[SourceFile]:
+    """The pinned files in path order, one in memory at a time.
+
+    ``cache_dir`` keeps clones between runs (Git only). An error may come after files were given:
+    publish nothing before the iterator has ended.
+
+    Raises:
+        SourceUnavailable: a transient failure; worth another try.
+        SourceError: damaged, changed since it was pinned, or without a single file to take.
+    """
+    if snapshot.kind == "git":
+        taken = snapshot_git.files(snapshot, cache_dir)
+    elif snapshot.kind == "archive":
+        taken = snapshot_archive.files(snapshot)
+    else:
+        taken = snapshot_tree.files(snapshot)
+    is_empty = True
+    for file in taken:
+        is_empty = False
+        yield file
+    if is_empty:
+        raise SourceError(
+            f"{snapshot.uri} holds no file of a round (nothing below results/ or systems/); check "
+            f"that it is the source of {snapshot.round_id}"
+        )
+
+
+def remote_head(round_id: str, source: str | os.PathLike[str] | None) -> str:
+    """Commit of the default branch of the round's repository; asks, fetches nothing.
+
+    Raises:
+        SourceUnavailable: no answer (never taken for "no such round").
+        SourceMissing: there is no such repository.
+        SourceError: the source is no Git repository, or it has no commit.
+    """
+    location = resolve(round_id, source)
+    if location.kind != "git":
+        raise SourceError(f"{location.uri} is no Git repository with a head to ask for; pin it")
+    return snapshot_git.remote_head(location.uri)

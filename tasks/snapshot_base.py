@@ -1,0 +1,80 @@
+"""What every kind of source shares: the pinned snapshot, the errors, the name of a round."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+Kind = Literal["git", "archive", "tree"]
+
+_ROUND_IN_NAME = re.compile(r"training_results_(v\d+\.\d+)(?!\d)")
+_COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_COMMIT_SUFFIX = re.compile(r"-([0-9a-f]{7,64})$")
+
+
+class SourceError(ValueError):
+    """A source cannot be used; the message says what, where and what to do."""
+
+
+class SourceMissing(SourceError):
+    """There is no such repository, folder or archive, or none that may be read."""
+
+
+class SourceUnavailable(SourceError):
+    """A source did not answer this time; the same call may work later."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A round's source as it is now, pinned.
+
+    ``uri`` is a Git URL or an absolute path. ``commit`` is the full commit id; of an archive or
+    a folder without one in it, the (perhaps shortened) id at the end of its name, or None.
+    ``fingerprint`` changes when what would be taken may have changed: ``git:<commit>``,
+    ``sha256:<of the archive file>`` or ``content:<content hash of a tree>``.
+    """
+
+    round_id: str
+    kind: Kind
+    uri: str
+    commit: str | None
+    fingerprint: str
+
+
+def is_commit(text: str) -> bool:
+    """Whether a text is a full commit id."""
+    return bool(_COMMIT.fullmatch(text))
+
+
+def commit_in_name(name: str) -> str | None:
+    """The commit at the end of ``training_results_<round>-<commit>``, or None."""
+    match = _COMMIT_SUFFIX.search(name)
+    return match[1] if match else None
+
+
+def refuse_doubles(paths: Sequence[str], where: str) -> None:
+    """Refuse a listing, in order, in which a path comes twice: which one counts is unknown.
+
+    Raises:
+        SourceError: it does.
+    """
+    for first, second in pairwise(paths):
+        if first == second:
+            raise SourceError(f"{where} holds {first!r} twice; get a copy that was made at once")
+
+
+def check_round(round_id: str, name: str, where: str) -> None:
+    """Refuse a source whose own name says that it is another round.
+
+    Raises:
+        SourceError: it does.
+    """
+    match = _ROUND_IN_NAME.search(name)
+    if match and match[1] != round_id:
+        raise SourceError(
+            f"{where} is round {match[1]} by its name {name!r}, not {round_id}; name the source "
+            f"of {round_id}, or write {{round}} where the round stands in it"
+        )

@@ -1,0 +1,182 @@
+"""Reading an archive that nobody vouches for: as a stream, within limits, to its very end."""
+
+from __future__ import annotations
+
+import gzip
+import tarfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from io import BufferedReader
+from pathlib import Path
+from typing import Any, cast
+
+from gpurank.content import MIB, readable_path
+from tasks.snapshot_base import SourceError
+
+# Published rounds hold up to 6,000 data files; a whole repository some tens of thousands.
+ENTRY_LIMIT = 200_000
+# A round's data is up to 0.8 GB; a whole repository a few GB.
+TOTAL_LIMIT_B = 16 << 30
+# Logs of many ranks shrink 10 to 40 times. Small archives of repetitive text may shrink more
+# and harm nobody, so that the ratio counts only beyond RATIO_FROM_B.
+RATIO_LIMIT = 200
+RATIO_FROM_B = 256 * MIB
+# tarfile copies what is left of its buffer at every header: small buffers are faster.
+BUFFER_B = 64 << 10
+# A name or a comment of an entry; tarfile reads them whole.
+HEADER_LIMIT_B = 1 * MIB
+_ZERO_BLOCK = bytes(tarfile.BLOCKSIZE)
+_LONG_HEADERS = (tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK, tarfile.XHDTYPE,
+                 tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE)  # fmt: skip
+
+
+class Refused(Exception):
+    """What is wrong with an archive; becomes a SourceError that names the file."""
+
+
+class _Entry(tarfile.TarInfo):
+    """An entry whose damage stops the reading, where tarfile takes it for the end."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> _Entry:
+        try:
+            entry = super().frombuf(buf, encoding, errors)
+        except tarfile.EOFHeaderError:  # type: ignore[attr-defined]
+            raise
+        except tarfile.HeaderError as error:
+            what = "is cut off: it ends without its end mark" if len(buf) < 512 else "is damaged"
+            raise Refused(f"{what} ({error})") from None
+        if entry.type in _LONG_HEADERS and entry.size > HEADER_LIMIT_B:
+            raise Refused(f"has an entry whose header is {entry.size} B long")
+        return entry
+
+
+@dataclass(slots=True)
+class _Counted:
+    """The unpacked stream, with an end to what it may give."""
+
+    stream: Any
+    packed_b: int
+    given_b: int = 0
+
+    def read(self, size: int = -1) -> bytes:
+        data = cast(bytes, self.stream.read(size))
+        self.given_b += len(data)
+        if self.given_b > TOTAL_LIMIT_B:
+            raise Refused(f"unpacks to more than {TOTAL_LIMIT_B >> 20} MiB")
+        if self.given_b > RATIO_FROM_B and self.given_b > RATIO_LIMIT * self.packed_b:
+            raise Refused(f"unpacks to more than {RATIO_LIMIT} times its size")
+        return data
+
+
+def clean(name: str) -> str:
+    """An entry's name as a path below the archive's root.
+
+    Raises:
+        Refused: it leads outside.
+    """
+    text = readable_path(name.encode("utf-8", "surrogateescape"))
+    parts = [part for part in text.split("/") if part not in ("", ".")]
+    if text.startswith("/") or ".." in parts:
+        raise Refused(f"has an entry that leads outside: {text!r}")
+    return "/".join(parts)
+
+
+def entries(raw: BufferedReader, path: Path) -> Iterator[tuple[tarfile.TarFile, tarfile.TarInfo]]:
+    """Every entry with its archive; at the end, proof that this was all and all of it sound.
+
+    Raises:
+        SourceError: damaged, cut off, beyond a limit, or with a name that leads outside.
+    """
+    with readable(path), _unpacked(raw, path) as stream:
+        counted = _Counted(stream, path.stat().st_size)
+        with tarfile.open(
+            fileobj=cast(Any, counted),
+            mode="r|",
+            bufsize=BUFFER_B,
+            tarinfo=_Entry,
+            encoding="utf-8",
+        ) as archive:
+            seen = 0
+            while (entry := archive.next()) is not None:
+                archive.members = []  # type: ignore[attr-defined]
+                seen += 1
+                if seen > ENTRY_LIMIT:
+                    raise Refused(f"has more than {ENTRY_LIMIT} entries")
+                if entry.size < 0:
+                    raise Refused("has an entry of negative size")
+                clean(entry.name)
+                yield archive, entry
+            rest = cast(Any, archive.fileobj)
+            while part := rest.read(MIB):
+                if part.strip(b"\0"):
+                    raise Refused("goes on after its end mark")
+        if seen == 0:
+            raise Refused("is empty")
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[BufferedReader]:
+    """The archive's own bytes."""
+    try:
+        stream = path.open("rb")
+    except OSError as error:
+        raise SourceError(f"{path} cannot be read ({error.strerror}); check the path") from None
+    with stream:
+        yield stream
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Whatever goes wrong while reading an archive becomes one clear error."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except SourceError:
+        raise
+    except Refused as error:
+        raise SourceError(f"{path} {error}; get the archive again from where you trust") from None
+    except (tarfile.TarError, zlib.error, EOFError, OSError, ValueError, OverflowError,
+            MemoryError, pa.ArrowException) as error:  # fmt: skip
+        raise SourceError(f"{path} is no whole archive ({error}); get it again") from None
+
+
+@contextmanager
+def _unpacked(raw: BufferedReader, path: Path) -> Iterator[Any]:
+    """The stream behind the compression that the file's first bytes show."""
+    start = raw.read(512)
+    raw.seek(0)
+    if start.startswith(b"\x28\xb5\x2f\xfd") or (start[1:4] == b"\x2a\x4d\x18"):
+        import pyarrow as pa
+
+        # The file stays ours: Arrow closes what it is given.
+        with pa.input_stream(pa.PythonFile(_Open(raw), "r"), compression="zstd") as stream:
+            yield stream
+    elif start.startswith(b"\x1f\x8b"):
+        with gzip.GzipFile(fileobj=raw, mode="rb") as stream:
+            yield stream
+    elif start[257:262] == b"ustar" or start[:512] == _ZERO_BLOCK:
+        yield raw
+    elif start.startswith(b"version https://git-lfs"):
+        raise SourceError(f"{path} is a Git LFS pointer, not the archive; run git lfs pull")
+    else:
+        what = "empty" if not start else "neither zstd, gzip nor tar"
+        raise SourceError(f"{path} is {what}, so it is no archive of a round; get it again")
+
+
+class _Open:
+    """A file that Arrow may read and not close."""
+
+    closed = False
+
+    def __init__(self, raw: BufferedReader) -> None:
+        self._raw = raw
+
+    def read(self, size: int = -1) -> bytes:
+        return self._raw.read(size)
+
+    def close(self) -> None:
+        return
