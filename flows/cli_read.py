@@ -24,11 +24,30 @@ Round = Annotated[str | None, typer.Option("--round", "-r", help="For example v4
 Form = Annotated[Format, typer.Option("--format", "-f", help="How rows are written.")]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="File; default stdout.")]
 
-_TOP = (
-    "rank", "tie_group", "round_id", "submitter", "system_name", "accelerator",
-    "accelerator_count", "score_min", "accelerator_minutes", "delay_cost", "cluster_label",
-    "availability",
-)  # fmt: skip
+_TOP = {
+    "rank": "rank",
+    "tie_group": "tie",
+    "round_id": "round",
+    "submitter": "submitter",
+    "system_name": "system",
+    "accelerator": "accelerator",
+    "accelerator_count": "count",
+    "score_min": "min",
+    "accelerator_minutes": "acc.-min",
+    "delay_cost": "delay cost",
+    "cluster_label": "cluster",
+    "availability": "availability",
+}
+_CLUSTERS = {
+    "cluster_label": "cluster",
+    "name": "name",
+    "member_count": "results",
+    "median_score_min": "median min",
+    "median_accelerator_count": "median count",
+    "median_accelerator_minutes": "median acc.-min",
+    "share_4_to_16": "share with 4-16",
+    "leading_families": "leading families",
+}
 
 
 def register(app: typer.Typer) -> None:
@@ -54,7 +73,8 @@ def top(
         found = reading.ranking(con, benchmark, round_id, pooled, limit or None)
         notes = _notes(con, benchmark, found)
     if form is Format.table:
-        notes = (*notes, f"Walk a number back: gpurank why -b {benchmark} --rank 1")
+        where = "" if pooled else f" -r {found.column('round_id')[0]}"
+        notes = (*notes, f"Walk a number back: gpurank why -b {benchmark}{where} --rank 1")
     show(found, form, output, notes, _TOP)
 
 
@@ -66,7 +86,7 @@ def clusters(benchmark: Benchmark, form: Form = Format.table, output: Output = N
     with _warehouse() as con:
         found = reading.clusters(con, benchmark)
         notes = _notes(con, benchmark, None)
-    show(found, form, output, notes)
+    show(found, form, output, notes, _CLUSTERS)
 
 
 def why(

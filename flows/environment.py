@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from pathlib import Path
 
@@ -14,6 +15,8 @@ _DEFAULTS = {
     "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",
 }
 
+_CHATTY = "great_expectations.data_context.types.base"
+
 
 def prepare(settings: Settings, debug: bool = False) -> None:
     """Set what the person running us has not set: no analytics, patience, quiet, a home."""
@@ -21,7 +24,10 @@ def prepare(settings: Settings, debug: bool = False) -> None:
         os.environ.setdefault(name, value)
     # Our own lines say what happens; an error is told once, by us.
     os.environ.setdefault("PREFECT_LOGGING_LEVEL", "INFO" if debug else "CRITICAL")
-    os.environ.setdefault("PREFECT_LOGGING_SERVER_LEVEL", "WARNING" if debug else "CRITICAL")
+    os.environ.setdefault("PREFECT_SERVER_LOGGING_LEVEL", "WARNING" if debug else "CRITICAL")
+    if not debug:
+        # The validator sets its own level while it is imported; a filter outlives that.
+        logging.getLogger(_CHATTY).addFilter(lambda record: record.levelno >= logging.WARNING)
     if "PREFECT_HOME" not in os.environ and not _has_writable_home():
         os.environ["PREFECT_HOME"] = str(settings.home / "prefect")
 

@@ -6,7 +6,7 @@ import csv
 import json
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -29,11 +29,12 @@ def show(
     form: Format,
     output: Path | None = None,
     notes: Sequence[str] = (),
-    columns: Sequence[str] | None = None,
+    columns: Mapping[str, str] | None = None,
 ) -> None:
     """Write an answer to a file or stdout.
 
-    ``columns`` picks what a person sees in a table; machines get every column. ``notes`` follow
+    ``columns`` picks what a person sees in a table, and under which heading; machines get every
+    column under its name. ``notes`` follow
     a table on stdout; beside CSV and JSON they go to stderr, into Parquet as metadata.
     """
     if form is Format.parquet:
@@ -51,7 +52,7 @@ def _text(
     form: Format,
     stream: TextIO,
     notes: Sequence[str],
-    columns: Sequence[str] | None,
+    columns: Mapping[str, str] | None,
 ) -> None:
     if form is Format.table:
         _table(answer, stream, notes, columns)
@@ -69,20 +70,23 @@ def _text(
 
 
 def _table(
-    answer: Answer, stream: TextIO, notes: Sequence[str], columns: Sequence[str] | None
+    answer: Answer, stream: TextIO, notes: Sequence[str], columns: Mapping[str, str] | None
 ) -> None:
     from rich import box
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    chosen = [name for name in columns or answer.columns if name in answer.columns]
-    places = [answer.columns.index(name) for name in chosen]
-    console = Console(file=stream, width=None if stream.isatty() else _wide(answer, places))
+    heads = columns or {name: name for name in answer.columns}
+    places = [answer.columns.index(name) for name in heads]
+    width = (
+        None if stream.isatty() else _wide(answer, list(zip(heads.values(), places, strict=True)))
+    )
+    console = Console(file=stream, width=width)
     table = Table(title=answer.title, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
-    for name, place in zip(chosen, places, strict=True):
+    for head, place in zip(heads.values(), places, strict=True):
         is_number = any(isinstance(row[place], int | float) for row in answer.rows)
-        table.add_column(name, justify="right" if is_number else "left", overflow="fold")
+        table.add_column(head, justify="right" if is_number else "left", overflow="fold")
     for row in answer.rows:
         table.add_row(*[Text(_cell(row[place])) for place in places])
     console.print(table)
@@ -90,10 +94,10 @@ def _table(
         console.print(note, style="dim", markup=False, highlight=False, soft_wrap=True)
 
 
-def _wide(answer: Answer, places: Sequence[int]) -> int:
+def _wide(answer: Answer, shown: Sequence[tuple[str, int]]) -> int:
     """A piped table is as wide as its content: nothing is cut that a program may search for."""
     widths = [
-        max([len(answer.columns[p]), *(len(_cell(row[p])) for row in answer.rows)]) for p in places
+        max([len(head), *(len(_cell(row[place])) for row in answer.rows)]) for head, place in shown
     ]
     return max(80, sum(widths) + 3 * len(widths))
 

@@ -138,8 +138,9 @@ def text(found: Explanation) -> list[str]:
     if row["count_explanation"]:
         lines.append(f"accelerators {row['accelerator_count']}: {row['count_explanation']}")
     lines += [_score(row, found.runs), *_runs(found.runs)]
-    lines += [f"read beside: {item['path']} sha256 {item['sha256']}" for item in found.files]
-    lines += [f"  {item['url']}" for item in found.files if item["url"]]
+    for item in found.files:
+        lines.append(f"read beside: {item['path']}, sha256 {item['sha256']}")
+        lines += [f"          {item['url']}"] if item["url"] else []
     commit = row["source_commit"] or "unknown"
     return [*lines, f"source commit {commit}, version {row['version_id']}"]
 

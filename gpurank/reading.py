@@ -80,12 +80,20 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 
 def require_benchmark(con: DuckDBPyConnection, benchmark: str) -> None:
-    """Raises:
-    NoData: no result of that benchmark is in the warehouse; names the nearest one.
+    """See that results of a benchmark are in the warehouse.
+
+    Raises:
+        NoData: none are; names the benchmark that a folder of that name holds, or the nearest.
     """
     known = [row[0] for row in ask(con, "select distinct benchmark from marts.result").rows]
-    if benchmark not in known:
-        raise NoData(f"no benchmark is called {benchmark!r}; {nearest(benchmark, known)}")
+    if benchmark in known:
+        return
+    sql = (
+        "select distinct benchmark from marts.result where benchmark_folder = ? order by benchmark"
+    )
+    held = ask(con, sql, [benchmark]).column("benchmark")
+    hint = f"folders of that name hold {' or '.join(held)}" if held else nearest(benchmark, known)
+    raise NoData(f"no benchmark is called {benchmark!r}; {hint}")
 
 
 def ranking(

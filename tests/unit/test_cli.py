@@ -1,0 +1,118 @@
+"""Commands: bad input gives one clear message and its exit code, and never a traceback."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from flows import cli
+from gpurank.lock import writing
+
+
+def call(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str
+) -> tuple[int, str, str]:
+    """Exit code, stdout and stderr of a command."""
+    monkeypatch.setattr(sys, "argv", ["gpurank", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    shown = capsys.readouterr()
+    return int(ended.value.code or 0), shown.out, shown.err
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "home"
+    monkeypatch.setenv("GPURANK_HOME", str(folder))
+    for name in ("GPURANK_SOURCE", "GPURANK_WORKERS", "GPURANK_LAMBDA", "GPURANK_DEBUG"):
+        monkeypatch.delenv(name, raising=False)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (["ingest", "4.0"], 2, "is not a round name"),
+        (["backfill", "--rounds", "v4.0..x", "--source", "."], 2, "is not a round name"),
+        (["backfill", "--rounds", " , "], 2, "selects no round"),
+        (["run", "--workers", "0"], 2, "--workers"),
+        (["analyze", "--lambda", "-1"], 2, "is not a number above 0"),
+        (["ingest", "v4.0", "--source", "no-such-folder"], 3, "does not exist"),
+        (["analyze"], 6, "gpurank run"),
+        (["top", "--benchmark", "resnet"], 6, "gpurank run"),
+        (["clusters", "--benchmark", "resnet"], 6, "gpurank run"),
+        (["why", "v4.0/x/y/z"], 6, "gpurank run"),
+        (["query", "select 1"], 6, "gpurank run"),
+        (["rounds"], 6, "gpurank run"),
+        (["qurey"], 2, "query"),
+    ],
+)
+def test_each_mistake_is_told_in_one_message(
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    code: int,
+    told: str,
+) -> None:
+    found, out, err = call(monkeypatch, capsys, *arguments)
+    assert (found, out) == (code, "")
+    assert told in err
+    assert "Traceback" not in err
+
+
+def test_a_damaged_warehouse_is_told(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home.mkdir()
+    (home / "warehouse.duckdb").write_bytes(b"not a database" * 1000)
+    code, _, err = call(monkeypatch, capsys, "query", "select 1")
+    assert code == 6
+    assert "gpurank analyze" in err
+
+
+def test_a_second_run_says_who_holds_the_folder_and_changes_nothing(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with writing(home / "gpurank.lock", "gpurank backfill"):
+        before = sorted(home.rglob("*"))
+        code, _, err = call(monkeypatch, capsys, "ingest", "v4.0", "--source", str(home))
+        code_run, _, err_run = call(monkeypatch, capsys, "backfill", "--source", str(home))
+        assert sorted(home.rglob("*")) == before
+    # An empty folder holds no round: the source is refused before or after the lock.
+    assert {code, code_run} == {3, 5}
+    assert "Traceback" not in err + err_run
+
+
+def test_debug_adds_the_traceback(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, _, err = call(monkeypatch, capsys, "rounds", "--debug")
+    monkeypatch.delenv("GPURANK_DEBUG")
+    assert code == 6
+    assert "Traceback" in err
+
+
+def test_doctor_runs_before_anything_is_there(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, _ = call(monkeypatch, capsys, "doctor", "--format", "csv")
+    assert code == 0
+    assert out.splitlines()[0] == "what,state,found"
+    assert not home.exists()
+
+
+def test_help_needs_neither_orchestrator_nor_frames() -> None:
+    code = (
+        "import sys; from flows import cli\n"
+        "try: cli.app(['top', '--help'])\n"
+        "except SystemExit: pass\n"
+        "heavy = {'prefect', 'polars', 'pandas', 'pyarrow', 'great_expectations', 'sklearn'}\n"
+        "print(sorted(heavy & set(sys.modules)), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "[]"
+    assert "gpurank top --benchmark resnet" in done.stdout
