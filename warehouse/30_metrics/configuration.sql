@@ -13,11 +13,12 @@ SELECT
     independence.is_independent,
     independence.is_same_round_copy,
     span.span_id,
-    result.division = 'closed'
+    coalesce(result.division = 'closed', FALSE)
     AND coalesce(result.accelerator_count > 0, FALSE)
     AND span.is_main_span
     AND independence.is_independent AS is_in_analysis_set,
-    result.division = 'closed' AND NOT independence.is_same_round_copy AS is_in_round_list,
+    coalesce(result.division = 'closed', FALSE)
+    AND NOT independence.is_same_round_copy AS is_in_round_list,
     score.score_min,
     score.unscaled_min,
     result.accelerator_count,

@@ -37,11 +37,11 @@ SELECT
     version.file_count,
     version.byte_count,
     coalesce(folder_total.folder_count, 0) AS folder_count,
-    coalesce(result_total.result_count, 0) AS result_count,
     coalesce(folder_total.quarantined_count, 0) AS quarantined_count,
     coalesce(run_total.run_count, 0) AS run_count,
     coalesce(run_total.converged_run_count, 0) AS converged_run_count,
-    result_total.* EXCLUDE (round_id, result_count)
+    coalesce(COLUMNS(result_total.* EXCLUDE (round_id, largest_accelerator_count)), 0),
+    result_total.largest_accelerator_count
 FROM raw.round_version AS version
 JOIN lookup.round AS round USING (round_id)
 LEFT JOIN folder_total USING (round_id)
