@@ -81,6 +81,9 @@ class Issues:
         if facts.is_below_target:
             message = f"a success as filed, but its evaluation {facts.quality} misses {rule.target}"
             add("warning", "success_below_target", message, facts.quality_line)
+        for line in facts.out_of_line:
+            message = "the record's time contradicts the records around it; it is taken as filed"
+            add("warning", "clock_out_of_line", message, line)
         if facts.duration_source == "elapsed":
             message = "the run time is the elapsed time that eval_result gives"
             add("info", "elapsed_time_used", message)

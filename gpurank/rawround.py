@@ -32,9 +32,15 @@ TABLES = ("source_file", "folder", "event", "run", "system", "scaling", "power",
 
 # What shapes the raw tables; a change in one of these makes new versions of every round.
 _SHAPING = (
-    "content", "dialects", "eventbatch", "folders", "issues", "layout", "logview", "mllog", "power",
-    "privacy", "quality", "rawround", "rounds", "runs", "scaling", "systems", "systems_text",
+    "clock", "content", "dialects", "eventbatch", "folders", "issues", "layout", "logview",
+    "mllog", "power", "privacy", "quality", "rawround", "rounds", "runs", "scaling", "systems",
+    "systems_text",
 )  # fmt: skip
+_RUN_COLUMNS = tuple(
+    column.name
+    for column in contract("raw.run").columns
+    if column.name not in ("path", "folder_id", "run_number")
+)
 _SHAPING_LOOKUPS = ("system_field.csv",)
 
 
@@ -195,8 +201,7 @@ class _RoundReader:
         facts = run_facts(records, rule)
         self.folders.log(place, facts.benchmark_reported)
         self.issues.of_run(path, place, facts, rule, self.rounds, self.round.round_id)
-        row = asdict(facts)
-        del row["is_below_target"]
+        row = {name: getattr(facts, name) for name in _RUN_COLUMNS}
         self.rows["run"].append(
             {
                 "path": path,

@@ -11,10 +11,12 @@ import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from gpurank.clock import is_out_of_line
 from gpurank.logview import LogView, Stamp
 from gpurank.mllog import Records
-from gpurank.quality import decide, evaluations, quality_json, quantity
+from gpurank.quality import Decision, Evaluation, decide, evaluations, quality_json, quantity
 from gpurank.rounds import BenchmarkRule
 
 _LONGEST_MS = 366 * 24 * 3600 * 1000.0
@@ -65,6 +67,8 @@ class RunFacts:
     fingerprint: str | None
     is_below_target: bool
     """Filed as a success although the deciding evaluation misses the target."""
+    out_of_line: tuple[int, ...]
+    """Lines of run_start and run_stop whose time contradicts the records around them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,61 +99,90 @@ def run_facts(records: Records, rule: BenchmarkRule) -> RunFacts:
     log = LogView(records)
     attempts = _attempts(log)
     outcome = _outcome(log, attempts, rule)
-    target = log.number("target_accuracy", "eval_target")
     attempt = outcome.attempt
     found = [
         one
         for one in evaluations(records, log.at("eval_accuracy"))
         if len(attempts) < 2 or attempt is None or _is_within(one.time_ms, attempt)
     ]
+    target = log.number("target_accuracy", "eval_target")
     decision = decide(found, rule, target)
     is_converged, basis = _verdict(outcome, decision.is_passing)
-    deciding = decision.evaluation
-    counters = deciding.counters if deciding else {}
     filed = quality_json(records, decision)
-    stop = attempt.stops[0] if attempt and attempt.stops else None
-    throughput, step_time = log.claimed()
-    epochs = [one.counters["epoch_num"] for one in found if "epoch_num" in one.counters]
     return RunFacts(
         dialect=records.dialect[0] if records.dialect else None,
         record_count=len(records),
         undecodable_count=records.is_decodable.count(False),
         attempt_count=len(attempts),
         completed_attempt_count=sum(bool(one.stops) for one in attempts),
-        start_ms=attempt.start.time_ms if attempt else None,
-        start_line=records.line_number[attempt.start.record] if attempt else None,
-        stop_ms=stop.time_ms if stop else None,
-        stop_line=records.line_number[stop.record] if stop else None,
         duration_ms=outcome.duration_ms,
         duration_source=outcome.duration_source,
         status_reported=outcome.status,
         is_converged=is_converged,
         convergence_basis=basis,
-        quality=deciding.value if deciding else None,
         quality_json=filed,
-        quality_line=records.line_number[deciding.record] if deciding else None,
         target_reported=target,
-        epoch_num=counters.get("epoch_num"),
-        first_epoch_num=min(epochs, default=None),
-        samples_count=counters.get("samples_count"),
-        step_num=counters.get("step_num"),
-        global_batch_size=log.number("global_batch_size"),
-        train_samples=log.number("train_samples"),
-        eval_samples=log.number("eval_samples"),
-        input_size=log.number("input_size", "preproc_num_train_examples"),
-        gradient_accumulation_steps=log.number("gradient_accumulation_steps"),
-        max_sequence_length=log.number("max_sequence_length"),
-        seed=log.text("seed", "run_set_random_seed"),
-        logged_throughput_per_s=throughput,
-        logged_step_time_s=step_time,
-        benchmark_reported=log.benchmark(),
-        division_reported=log.text("submission_division"),
-        status_log_reported=log.text("submission_status"),
-        submitter_reported=log.text("submission_org"),
-        platform_reported=log.text("submission_platform"),
         fingerprint=_fingerprint(attempt, outcome, filed),
         is_below_target=outcome.verdict is True and decision.is_passing is False,
+        out_of_line=_out_of_line(records, attempt),
+        **_stamps(records, attempt),
+        **_evaluated(records, decision, found),
+        **_reported(log),
     )
+
+
+def _stamps(records: Records, attempt: _Attempt | None) -> dict[str, Any]:
+    """Start and stop of the attempt that counts, with their lines."""
+    start = attempt.start if attempt else None
+    stop = attempt.stops[0] if attempt and attempt.stops else None
+    return {
+        "start_ms": start.time_ms if start else None,
+        "start_line": records.line_number[start.record] if start else None,
+        "stop_ms": stop.time_ms if stop else None,
+        "stop_line": records.line_number[stop.record] if stop else None,
+    }
+
+
+def _out_of_line(records: Records, attempt: _Attempt | None) -> tuple[int, ...]:
+    stamps = [attempt.start, *attempt.stops[:1]] if attempt else []
+    doubtful = [stamp.record for stamp in stamps if is_out_of_line(records, stamp.record)]
+    return tuple(records.line_number[record] for record in doubtful)
+
+
+def _evaluated(records: Records, decision: Decision, found: Sequence[Evaluation]) -> dict[str, Any]:
+    """The deciding evaluation's number, line and counters."""
+    deciding = decision.evaluation
+    counters = deciding.counters if deciding else {}
+    epochs = [one.counters["epoch_num"] for one in found if "epoch_num" in one.counters]
+    return {
+        "quality": deciding.value if deciding else None,
+        "quality_line": records.line_number[deciding.record] if deciding else None,
+        "epoch_num": counters.get("epoch_num"),
+        "first_epoch_num": min(epochs, default=None),
+        "samples_count": counters.get("samples_count"),
+        "step_num": counters.get("step_num"),
+    }
+
+
+def _reported(log: LogView) -> dict[str, Any]:
+    """What the log says about itself."""
+    throughput, step_time = log.claimed()
+    return {
+        "global_batch_size": log.number("global_batch_size"),
+        "train_samples": log.number("train_samples"),
+        "eval_samples": log.number("eval_samples"),
+        "input_size": log.number("input_size", "preproc_num_train_examples"),
+        "gradient_accumulation_steps": log.number("gradient_accumulation_steps"),
+        "max_sequence_length": log.number("max_sequence_length"),
+        "seed": log.text("seed", "run_set_random_seed"),
+        "logged_throughput_per_s": throughput,
+        "logged_step_time_s": step_time,
+        "benchmark_reported": log.benchmark(),
+        "division_reported": log.text("submission_division"),
+        "status_log_reported": log.text("submission_status"),
+        "submitter_reported": log.text("submission_org"),
+        "platform_reported": log.text("submission_platform"),
+    }
 
 
 def _attempts(log: LogView) -> list[_Attempt]:

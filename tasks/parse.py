@@ -60,31 +60,31 @@ def write_round(
     """
     rounds = declared_rounds()
     counts = RoundCounts()
-    taken: list[tuple[str, str]] = []
-    with pq.ParquetWriter(
-        target_dir / "event.parquet", contract("raw.event").arrow_schema(), **_COMPRESSION
-    ) as events:
+    schema = contract("raw.event").arrow_schema()
+    with pq.ParquetWriter(target_dir / "event.parquet", schema, **_COMPRESSION) as events:
         followed = _followed(files, progress)
         for table, batch in read_round(followed, rounds.get(round_id), rounds):
             if table == "event":
                 events.write_batch(batch)
                 counts.records += batch.num_rows
-                continue
-            _write(target_dir / f"{table}.parquet", batch)
-            if table == "source_file":
-                counts.files = batch.num_rows
-                counts.bytes = pc.sum(batch["byte_count"]).as_py() or 0
-                taken = list(
-                    zip(batch["path"].to_pylist(), batch["sha256"].to_pylist(), strict=True)
-                )
-            elif table == "folder":
-                counts.folders = batch.num_rows
-                counts.results = batch["quarantine_reason"].null_count
-                counts.quarantined = counts.folders - counts.results
-            elif table == "issue":
-                counts.issues = dict(sorted(Counter(batch["kind"].to_pylist()).items()))
-    counts.content_hash = content_hash(taken)
+            else:
+                _write(target_dir / f"{table}.parquet", batch)
+                _count(counts, table, batch)
     return counts
+
+
+def _count(counts: RoundCounts, table: str, batch: pa.RecordBatch) -> None:
+    if table == "source_file":
+        counts.files = batch.num_rows
+        counts.bytes = pc.sum(batch["byte_count"]).as_py() or 0
+        names = (batch[name].to_pylist() for name in ("path", "sha256"))
+        counts.content_hash = content_hash(zip(*names, strict=True))
+    elif table == "folder":
+        counts.folders = batch.num_rows
+        counts.results = batch["quarantine_reason"].null_count
+        counts.quarantined = counts.folders - counts.results
+    elif table == "issue":
+        counts.issues = dict(sorted(Counter(batch["kind"].to_pylist()).items()))
 
 
 def needed_events(raw_dir: Path, target: Path) -> int:
