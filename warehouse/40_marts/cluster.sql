@@ -1,5 +1,6 @@
 -- The cluster of each configuration that the clusters were made of.
-SELECT cluster.*, result.round_id, profile.name
+SELECT
+    cluster.benchmark, cluster.result_id, cluster.cluster_label, result.round_id, profile.name
 FROM analysis.cluster AS cluster
 JOIN marts.result AS result USING (result_id)
 LEFT JOIN analysis.cluster_profile AS profile

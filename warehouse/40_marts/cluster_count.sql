@@ -1,2 +1,5 @@
 -- How well the data supports each number of clusters.
-SELECT * FROM analysis.cluster_count
+SELECT
+    benchmark, cluster_count, is_chosen, inertia, silhouette, calinski_harabasz, gap, gap_sd,
+    bootstrap_ari, jaccard, jaccard_low, is_stable, ward_ari, mixture_ari
+FROM analysis.cluster_count

@@ -1,6 +1,12 @@
 -- Ranked configurations, per round and pooled, with what they are.
 SELECT
-    ranking.*,
+    ranking.scope, ranking.round_id, ranking.benchmark, ranking.rank, ranking.tie_group,
+    ranking.result_id, ranking.score_min, ranking.accelerator_count,
+    ranking.accelerator_minutes, ranking.delay_cost, ranking.lambda_chips,
+    ranking.cluster_label, ranking.log_score_sd, ranking.site_log_sd,
+    ranking.best_for_lambda_low, ranking.best_for_lambda_high, ranking.probability_first,
+    ranking.probability_top_5, ranking.rank_low_run, ranking.rank_high_run,
+    ranking.rank_low_site, ranking.rank_high_site, ranking.rank_low, ranking.rank_high,
     result.submitter,
     result.system_name,
     result.system_folder,

@@ -1,2 +1,4 @@
 -- Scored results without a rank, each with its reason.
-SELECT * FROM analysis.unranked
+SELECT
+    result_id, round_id, benchmark, reason
+FROM analysis.unranked
