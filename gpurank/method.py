@@ -60,6 +60,10 @@ class MethodSettings:
     cluster_bootstraps: int = 100
     cluster_bootstrap_starts: int = 4
     gap_references: int = 20
+    # fleet law
+    fleet_first_round: str = "v1.0"
+    fleet_bootstraps: int = 200
+    outlier_z: float = 4.0
     # ranking
     lambda_chips: float = 8.0
     lambda_low: float = 1.0

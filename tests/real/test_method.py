@@ -9,6 +9,7 @@ import duckdb
 import pytest
 
 import tasks.clustering
+import tasks.fleet
 import tasks.ranking
 import tasks.selection
 from gpurank.method import MethodSettings
@@ -47,6 +48,7 @@ def warehouse() -> Iterator[duckdb.DuckDBPyConnection]:
     tasks.selection.run(con, SETTINGS)
     tasks.clustering.run(con, SETTINGS)
     tasks.ranking.run(con, SETTINGS)
+    tasks.fleet.run(con, SETTINGS)
     yield con
     con.close()
 
@@ -170,3 +172,25 @@ def test_refiled_results_stay_in_their_rounds_list(warehouse: duckdb.DuckDBPyCon
     )
     # Refiled entries are ranked in the round and labelled by the nearest cluster.
     assert found[0][0] == 0 and found[0][1] > 0
+
+
+def test_the_fleet_law(warehouse: duckdb.DuckDBPyConnection) -> None:
+    found = rows(
+        warehouse,
+        """SELECT efficiency_64, efficiency_512, efficiency_64_low, efficiency_64_high
+           FROM analysis.fleet_law""",
+    )[0]
+    assert found[0] == pytest.approx(0.74, abs=0.03)
+    assert found[1] == pytest.approx(0.42, abs=0.04)
+    assert found[2] < 0.74 < found[3]
+    levels = dict(
+        rows(warehouse, "SELECT fleet_efficiency, accelerator_count FROM analysis.break_even")
+    )
+    # The full history gives 43 [36-54] and 293 [242-383].
+    assert 36 <= levels[0.8] <= 54
+    assert 242 <= levels[0.5] <= 383
+
+
+def test_the_law_predicts_what_it_has_not_seen(warehouse: duckdb.DuckDBPyConnection) -> None:
+    error = "SELECT median(abs(exp(log_residual) - 1)) FROM analysis.fleet_result"
+    assert rows(warehouse, error)[0][0] <= 0.07

@@ -1,0 +1,63 @@
+"""Fit the fleet law: analysis.fleet_law, break_even, fleet_result and model_scaling."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import duckdb
+
+from gpurank.fleet import LEVELS, FleetLaw, fit_fleet
+from gpurank.method import MethodSettings, benchmarks, method_settings
+from gpurank.modelfit import model_scaling
+from gpurank.settings import Settings
+from tasks.configuration import read_configuration, write
+
+
+def run(con: duckdb.DuckDBPyConnection, settings: Settings | MethodSettings) -> dict[str, Any]:
+    """Fit each benchmark's fleet law and its models' own scaling; write the four tables.
+
+    Returns:
+        benchmarks fitted, those refused with the reason.
+    """
+    settings = method_settings(settings)
+    frame = read_configuration(con)
+    laws = [fit_fleet(frame, benchmark, settings) for benchmark in benchmarks(frame)]
+    fitted = [law for law in laws if law.reason is None]
+    write(con, "analysis.fleet_law", [_law(law) for law in laws])
+    write(con, "analysis.break_even", [row for law in fitted for row in _levels(law)])
+    write(
+        con,
+        "analysis.fleet_result",
+        [{"benchmark": law.benchmark, **asdict(row)} for law in fitted for row in law.rows],
+    )
+    models = [
+        {"benchmark": benchmark, **asdict(model)}
+        for benchmark in benchmarks(frame)
+        for model in model_scaling(frame, benchmark)
+    ]
+    write(con, "analysis.model_scaling", models)
+    refused = {law.benchmark: law.reason for law in laws if law.reason is not None}
+    return {"benchmarks": [law.benchmark for law in fitted], "refused": refused}
+
+
+def _law(law: FleetLaw) -> dict[str, Any]:
+    row: dict[str, Any] = {"benchmark": law.benchmark, "row_count": law.row_count}
+    known = law.reason is None
+    for name in ("half_count", "exponent", "yearly_gain"):
+        row[name] = getattr(law, name) if known else None
+    for count in (64, 512):
+        low, high = law.efficiency_interval(count) if known else (None, None)
+        row[f"efficiency_{count}"] = law.efficiency(count) if known else None
+        row[f"efficiency_{count}_low"], row[f"efficiency_{count}_high"] = low, high
+    return {**row, "reason": law.reason}
+
+
+def _levels(law: FleetLaw) -> list[dict[str, Any]]:
+    result = []
+    for level in LEVELS:
+        count, low, high = law.break_even(level)
+        place = {"benchmark": law.benchmark, "fleet_efficiency": level}
+        found = {"accelerator_count": count, "count_low": low, "count_high": high}
+        result.append({**place, **found})
+    return result
