@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import tasks.clustering
+import tasks.fleet
 import tasks.ranking
 import tasks.selection
 from gpurank.contracts import contracts
@@ -19,8 +20,9 @@ from tasks.configuration import MissingInput
 SETTINGS = MethodSettings(
     selection_bootstraps=20, importance_trees=3, matched_permutations=50, cluster_starts=5,
     cluster_bootstraps=5, gap_references=3, cluster_counts=(2, 5), draws=50,
+    fleet_bootstraps=5,
 )  # fmt: skip
-STAGES = (tasks.selection, tasks.clustering, tasks.ranking)
+STAGES = (tasks.selection, tasks.clustering, tasks.ranking, tasks.fleet)
 TABLES = [c for c in contracts() if c.layer == "analysis"]
 
 
