@@ -19,10 +19,11 @@ _LONGEST_MENDED = 1 << 16
 _ERRORS = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError, ValueError)
 
 _ANSI = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
-_EDGE = re.compile(rb'"(?:[^"\\]|\\.)*+"|[{}\[\]]', re.DOTALL)
+# A string that never closes runs to the end, so that no text is scanned twice.
+_EDGE = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[{}\[\]]', re.DOTALL)
 _RELAXED = re.compile(
-    rb"""(?P<json>"(?:[^"\\]|\\.)*+")"""
-    rb"""|(?:\b[uU])?'(?P<single>(?:[^'\\]|\\.)*+)'"""
+    rb"""(?P<json>"(?:[^"\\]|\\.)*+(?:"|\\?\Z))"""
+    rb"""|(?:\b[uU])?'(?P<single>(?:[^'\\]|\\.)*+)(?:'|\\?\Z)"""
     rb"""|(?P<percent>[-+]?\d[\d.eE+-]*+%)"""
     rb"""|(?P<number>-?(?:0|[1-9]\d*+)(?:\.\d+)?(?:[eE][-+]?\d+)?)(?=[\s,:}\])]|$)"""
     rb"""|(?P<word>[-+]?[A-Za-z0-9_.$/][\w.$/+-]*+)"""

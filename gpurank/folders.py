@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +17,7 @@ class _Folder:
     file_count: int = 0
     result_log_count: int = 0
     read_log_count: int = 0
+    extra_run_count: int = 0
     named: set[str] = field(default_factory=set)
 
 
@@ -63,6 +65,12 @@ class Folders:
         folder.read_log_count += 1
         if named is not None:
             folder.named.add(named)
+
+    def extra_log(self, place: Place, keys: Collection[str | None]) -> None:
+        """Note a log that is not named as a result log though it lies where one would."""
+        below = place.path.removeprefix(f"{place.folder_id}/")
+        if place.folder_id is not None and "/" not in below and "run_start" in keys:
+            self._folders[place.folder_id].extra_run_count += 1
 
     def system(self, path: str) -> None:
         """Note a system description."""
@@ -159,7 +167,12 @@ class Folders:
             add("info", "benchmark_not_listed", message)
         needed = rule.runs_required
         found = folder.read_log_count
-        if not folder.result_log_count:
+        if not folder.result_log_count and folder.extra_run_count:
+            message = (
+                f"{folder.extra_run_count} logs of runs are not called result_*.txt, so none counts"
+            )
+            add("warning", "misnamed_result_logs", message)
+        elif not folder.result_log_count:
             add("warning", "no_result_logs", "it holds no result log, so it has no score")
         elif needed is not None and found < needed:
             add("warning", "too_few_runs", f"{found} of {needed} runs are there")

@@ -20,7 +20,11 @@ from gpurank.quality import quantity
 
 DeviceKind = Literal["node", "switch", "total"]
 
-_TOTAL = re.compile(rb"total[^:\n]*power[^:\n]*:\s*([\d.,]+)\s*([kM]?)Wh", re.IGNORECASE)
+_TOTAL = re.compile(
+    rb"^\s{0,9}total[^:\n]{0,40}:\s{0,9}([\d.,]{1,20})\s{0,9}([kM]?)Wh",
+    re.IGNORECASE | re.MULTILINE,
+)
+_TOTAL_LONGEST = 4096
 _decode_numbers = msgspec.json.Decoder(list[float]).decode
 _JOULES = {b"": 3600.0, b"k": 3.6e6, b"M": 3.6e9}
 
@@ -50,7 +54,7 @@ def power_facts(data: bytes, records: Records, name: str) -> PowerFacts | None:
         name: its file name, ``node_*.txt`` or ``sw_*.txt``.
     """
     if not len(records):
-        match = _TOTAL.search(data)
+        match = _TOTAL.search(data[:_TOTAL_LONGEST])
         if not match:
             return None
         filed = quantity(match[1].decode().replace(",", ""))

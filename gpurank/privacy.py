@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import re
 
-_ADDRESS = re.compile(rb"[^\s\"'<>()\[\]{},;:=\\|]+(?:@|\\u0040)[\w.\-]+\.[A-Za-z]{2,}")
+# Anchored at the start of a word, so that a long text without an address costs linear time.
+_WORD = rb"[^\s\"'<>()\[\]{},;:=\\|@]"
+_ADDRESS = re.compile(
+    rb"(?:(?<=[\s\"'<>()\[\]{},;:=\\|@])|\A)" + _WORD + rb"++(?:@|\\u0040)[\w.\-]+\.[A-Za-z]{2,}"
+)
 _FIELD = re.compile(
-    rb"""(poc_(?:name|e?mail)\\*["']?\s*[:=]\s*)(\\*["'])(.*?)(?<!\\)\2""",
+    rb"""(poc_(?:name|e?mail)\\*["']?\s{0,9}[:=]\s{0,9})(\\*["'])(.{0,2000}?)(?<!\\)\2""",
     re.DOTALL | re.IGNORECASE,
 )
 _HINTS = (b"@", b"\\u0040", b"poc_")

@@ -119,8 +119,8 @@ def decide(found: Sequence[Evaluation], rule: BenchmarkRule, target: float | Non
     return Decision(last, _passes(last, rule, target))
 
 
-def _ordered(found: Sequence[Evaluation]) -> list[tuple[tuple[float, float, float], Evaluation]]:
-    """Each evaluation with its place in training: counter, time, then value."""
+def _ordered(found: Sequence[Evaluation]) -> list[tuple[tuple[float, ...], Evaluation]]:
+    """Each evaluation with its place in training: counter, time, then its values."""
     names = sorted(_COUNTERS, key=lambda name: -sum(name in one.counters for one in found))
     name = names[0]
     lowest = float("-inf")
@@ -130,6 +130,7 @@ def _ordered(found: Sequence[Evaluation]) -> list[tuple[tuple[float, float, floa
                 one.counters.get(name, lowest),
                 lowest if one.time_ms is None else one.time_ms,
                 lowest if one.value is None else one.value,
+                lowest if one.second is None else one.second,
             ),
             one,
         )
@@ -149,15 +150,15 @@ def _passes(one: Evaluation, rule: BenchmarkRule, target: float | None) -> bool 
 
 
 def _decide_two_series(found: Sequence[Evaluation], rule: BenchmarkRule) -> Decision:
-    ordered = _ordered(found)
-    first = {
-        place[0]: one
-        for place, one in sorted(ordered, key=lambda pair: pair[0])
-        if one.metric == rule.metric
-    }
-    second = {place[0]: one for place, one in ordered if one.metric == rule.second_metric}
-    for point in sorted(first):
-        one, other = first[point], second.get(point)
+    first: dict[float, Evaluation] = {}
+    second: dict[float, Evaluation] = {}
+    for place, one in sorted(_ordered(found), key=lambda pair: pair[0]):
+        if _is_metric(one, rule.metric):
+            first[place[0]] = one
+        elif _is_metric(one, rule.second_metric):
+            second[place[0]] = one
+    for point, one in first.items():
+        other = second.get(point)
         if _passes(one, rule, None) and other is not None and other.value is not None:
             goal = rule.target_second
             if goal is None or _reaches(other.value, goal, "higher"):
@@ -165,6 +166,10 @@ def _decide_two_series(found: Sequence[Evaluation], rule: BenchmarkRule) -> Deci
     if not first:
         return Decision(None, None)
     return Decision(first[max(first)], False)
+
+
+def _is_metric(one: Evaluation, name: str | None) -> bool:
+    return one.metric is not None and name is not None and one.metric.lower() == name.lower()
 
 
 def _reaches(value: float, goal: float, direction: str) -> bool:

@@ -192,6 +192,7 @@ class _RoundReader:
         elif not len(records):
             return "stray", "neither a log nor a description"
         else:
+            self.folders.extra_log(place, records.key)
             return "extra_log", "not named and placed as a result log (result_*.txt)"
         return place.kind, None
 

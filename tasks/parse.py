@@ -102,17 +102,17 @@ def needed_events(raw_dir: Path, target: Path) -> int:
 
     keys = ", ".join(f"'{key}'" for key in _NEEDED_KEYS)
     sql = f"""
-        select e.* from read_parquet(?) e
-        semi join read_parquet(?) r on r.path = e.path
+        select e.* from read_parquet($events) e
+        semi join read_parquet($runs) r on r.path = e.path
         where e.key in ({keys})
         qualify row_number() over (
             partition by e.path, e.key, e.value, e.metadata, e.time_ms order by e.record_number
         ) = 1
         order by e.path, e.record_number
     """  # noqa: S608 (constants of this module)
-    arguments = [str(raw_dir / "event.parquet"), str(raw_dir / "run.parquet")]
+    files = {"events": str(raw_dir / "event.parquet"), "runs": str(raw_dir / "run.parquet")}
     with duckdb.connect() as con:
-        table: pa.Table = con.execute(sql, arguments).to_arrow_table()
+        table: pa.Table = con.sql(sql, params=files).to_arrow_table()
     schema = contract("raw.event").arrow_schema()
     table = pa.Table.from_arrays(
         [_cast(table[name], schema.field(name).type) for name in schema.names], schema=schema
