@@ -158,11 +158,7 @@ def rank(frame: pl.DataFrame, noise: Noise, settings: MethodSettings) -> list[Ra
         raise MethodError("one list ranks one benchmark; times of several do not compare")
     if not len(rows):
         return []
-    cost = score(
-        floats(rows, "score_min"), floats(rows, "accelerator_count"), settings.lambda_chips
-    )
-    # Ties: lower N first, then path (the rows stand in its order already).
-    rows = rows[np.lexsort((np.arange(len(rows)), rows["accelerator_count"].to_numpy(), cost))]
+    rows = _in_order(rows, settings)
     time, count = floats(rows, "score_min"), floats(rows, "accelerator_count")
     cost = score(time, count, settings.lambda_chips)
     ids = rows["result_id"].to_list()
@@ -195,6 +191,13 @@ def rank(frame: pl.DataFrame, noise: Noise, settings: MethodSettings) -> list[Ra
         )
         for i in range(len(ids))
     ]
+
+
+def _in_order(rows: pl.DataFrame, settings: MethodSettings) -> pl.DataFrame:
+    """Best first; equal scores by lower N, then path, the order the rows stand in already."""
+    count = floats(rows, "accelerator_count")
+    cost = score(floats(rows, "score_min"), count, settings.lambda_chips)
+    return rows[np.lexsort((np.arange(len(rows)), count, cost))]
 
 
 @dataclass(frozen=True, slots=True)
