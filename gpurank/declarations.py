@@ -65,7 +65,8 @@ def rule_rows(rounds: Rounds, folders: Iterable[tuple[str, str]]) -> list[Row]:
     for round_id, folder in sorted(folders, key=lambda pair: (round_order(pair[0]), pair[1])):
         rule = asdict(rounds.rule(round_id, folder))
         rule["drop_count"] = rule.pop("drop")
-        rows.append({"round_id": round_id, "benchmark_folder": folder, **rule})
+        names = {"benchmark_folder": folder, "round_folder": rounds.round_folder(round_id, folder)}
+        rows.append({"round_id": round_id, **names, **rule})
     return rows
 
 

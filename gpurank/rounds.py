@@ -99,14 +99,21 @@ class Rounds:
             is_declared=round_id in self.document["rounds"],
         )
 
-    def canonical_benchmark(self, round_id: str, folder: str) -> str:
-        """Canonical benchmark of a folder name in a round (``ssd`` in v2.0 is ``retinanet``)."""
+    def _alias(self, round_id: str, folder: str) -> dict[str, str]:
         order = round_order(round_id)
         for alias in self.document["folder_aliases"]:
             inside = round_order(alias["first"]) <= order <= round_order(alias["last"])
             if alias["folder"] == folder and inside:
-                return str(alias["benchmark"])
-        return folder
+                return dict(alias)
+        return {}
+
+    def canonical_benchmark(self, round_id: str, folder: str) -> str:
+        """Canonical benchmark of a folder name in a round (``ssd`` in v2.0 is ``retinanet``)."""
+        return self._alias(round_id, folder).get("benchmark", folder)
+
+    def round_folder(self, round_id: str, folder: str) -> str:
+        """What the round calls a folder that one submitter spells otherwise (v0.6 ``mask``)."""
+        return self._alias(round_id, folder).get("stands_for", folder)
 
     def rule(self, round_id: str, folder: str) -> BenchmarkRule:
         """The scoring rule of a benchmark folder in a round; never raises for an unknown one."""

@@ -40,7 +40,7 @@ _ROUND = (
     "repository VARCHAR, is_declared BOOLEAN"
 )
 _RULE = (
-    "round_id VARCHAR, benchmark_folder VARCHAR, benchmark VARCHAR, basis VARCHAR, "
+    "round_id VARCHAR, benchmark_folder VARCHAR, round_folder VARCHAR, benchmark VARCHAR, basis VARCHAR, "
     "runs_required BIGINT, drop_count BIGINT, max_nonconverged BIGINT, direction VARCHAR, "
     "target DOUBLE, target_second DOUBLE, metric VARCHAR, second_metric VARCHAR, "
     "counter_unit VARCHAR, take_first_converged BOOLEAN"

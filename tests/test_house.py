@@ -84,7 +84,9 @@ def test_the_mark_names_nothing_of_ours() -> None:
 
 
 def test_no_machine_paths_and_no_registry_hosts() -> None:
-    bad = re.compile("|".join([r"/wo" + "rk/", r"/ro" + "ot/", "pypi" + r"\.org", "pythonhosted"]))
+    # Split, so that this file does not find itself.
+    words = ["/wo" + "rk/", "/ro" + "ot/", "/tm" + "p/", "py" + r"pi\.org", "python" + "hosted"]
+    bad = re.compile("|".join(words))
     found = []
     for path in tracked(".py", ".sql", ".yml", ".yaml", ".toml", ".md", ".lock", ".txt", ""):
         for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):

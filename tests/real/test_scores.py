@@ -75,7 +75,7 @@ def con(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 def results(con: duckdb.DuckDBPyConnection) -> dict[Key, dict[str, Any]]:
-    """marts.result by the key of the official scores, which use the canonical name in v0.6."""
+    """marts.result by the key of the official scores."""
     cursor = con.execute("SELECT * FROM marts.result")
     names = [item[0] for item in cursor.description or ()]
     found = {}
@@ -83,7 +83,6 @@ def results(con: duckdb.DuckDBPyConnection) -> dict[Key, dict[str, Any]]:
         row = dict(zip(names, values, strict=True))
         key = (row["round_id"], row["submitter_folder"], row["system_folder"])
         found[(*key, row["benchmark_folder"])] = row
-        found.setdefault((*key, row["benchmark"]), row)
     return found
 
 

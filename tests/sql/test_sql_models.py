@@ -120,6 +120,7 @@ def give_rules(con: duckdb.DuckDBPyConnection, given: dict[str, Any]) -> None:
             {
                 "round_id": round_id,
                 "benchmark_folder": folder,
+                "round_folder": declared_rounds().round_folder(round_id, folder),
                 "benchmark": rule.benchmark,
                 "basis": rule.basis,
                 "runs_required": rule.runs_required,

@@ -17,6 +17,7 @@ SELECT
     folder.system_folder,
     folder.benchmark_folder,
     folder.benchmark_folder_source,
+    rule.round_folder,
     rule.benchmark,
     rule.basis AS rule_basis,
     folder.result_log_count,

@@ -19,6 +19,7 @@ SELECT
     folder.package_folder,
     folder.system_folder,
     folder.benchmark_folder,
+    folder.round_folder,
     folder.benchmark,
     folder.rule_basis,
     system.system_id,

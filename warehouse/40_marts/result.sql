@@ -4,7 +4,7 @@ SELECT
     result.round_id,
     result.submitter_folder,
     result.system_folder,
-    result.benchmark_folder,
+    result.round_folder AS benchmark_folder,
     result.result_id,
     result.benchmark,
     result.division,
