@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -102,10 +104,9 @@ def ingest(
     settings = load(source=source)
     round_order(round_id)
     resolve(round_id, settings.source)
-    display = _prepare(settings)
-    from flows.ingest import ingest as flow
+    with _orchestrated(settings):
+        from flows.ingest import ingest as flow
 
-    with display:
         flow(round_id, settings.source, str(settings.home))
 
 
@@ -121,10 +122,9 @@ def analyze(lambda_chips: Lambda = None) -> None:
     settings = load(lambda_chips=lambda_chips)
     if not Store(settings.raw_dir).rounds():
         raise NoData(f"no round has been ingested into {settings.home}; `gpurank run` does both")
-    display = _prepare(settings)
-    from flows.analyze import analyze as flow
+    with _orchestrated(settings):
+        from flows.analyze import analyze as flow
 
-    with display:
         flow(str(settings.home), settings.lambda_chips)
 
 
@@ -158,13 +158,12 @@ def _backfill(
     from tasks import shipped
 
     shipped.selected(rounds, settings, use_shipped)
-    display = _prepare(settings)
-    from prefect.task_runners import ThreadPoolTaskRunner
+    with _orchestrated(settings):
+        from prefect.task_runners import ThreadPoolTaskRunner
 
-    from flows.backfill import backfill as flow
+        from flows.backfill import backfill as flow
 
-    runner: Any = ThreadPoolTaskRunner(max_workers=settings.workers)
-    with display:
+        runner: Any = ThreadPoolTaskRunner(max_workers=settings.workers)
         flow.with_options(task_runner=runner)(
             rounds,
             settings.source,
@@ -175,9 +174,10 @@ def _backfill(
         )
 
 
-def _prepare(settings: Settings) -> Any:
-    """Refuse early what is bound to fail, then ready the orchestrator and the display."""
-    from flows import environment, progress
+@contextmanager
+def _orchestrated(settings: Settings) -> Iterator[None]:
+    """Refuse early what is bound to fail, then have an orchestrator and a display for the block."""
+    from flows import environment, progress, server
     from gpurank import roundlock
     from gpurank.lock import LockHeld, holder
 
@@ -185,13 +185,14 @@ def _prepare(settings: Settings) -> Any:
     owner = holder(settings.lock_path)
     if owner is not None:
         raise LockHeld(settings.lock_path, owner)
-    print(f"data folder {settings.home}; starting the orchestrator", file=sys.stderr)
+    print(f"data folder {settings.home}; starting the orchestrator", file=sys.stderr, flush=True)
     environment.prepare(settings, debug=_is_debug())
     expected = {
         **{name: item.bytes for name, item in roundlock.shipped().items()},
         **{name: item.bytes for name, item in roundlock.read(settings.rounds_lock_path).items()},
     }
-    return progress.shown(expected)
+    with server.temporary(settings.home / "orchestrator.log"), progress.shown(expected):
+        yield
 
 
 def _is_debug() -> bool:

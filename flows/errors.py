@@ -56,6 +56,7 @@ _CODES = {
     "tasks.model.ModelRunError": Exit.VALIDATION,
     "gpurank.lock.LockHeld": Exit.LOCKED,
     "gpurank.reading.NoData": Exit.NO_DATA,
+    "flows.server.ServerFailed": Exit.INTERNAL,
     "gpurank.store.StoreError": Exit.STORAGE,
     "tasks.worker.WorkerDied": Exit.STORAGE,
     "duckdb.IOException": Exit.STORAGE,
