@@ -1,0 +1,113 @@
+"""Shipped facts: built from a full ingest, adopted into an empty store, same numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import pyarrow.parquet as pq
+import pytest
+
+from gpurank import explain, roundlock
+from gpurank.settings import Settings, load
+from gpurank.store import Store, StoreError, read_manifest
+from tasks import assemble, publish, shipped
+from tasks.ingest import ingest_round
+from tasks.load import new_warehouse
+
+_RESULTS = "select * exclude (version_id) from marts.result order by result_id"
+_RESULT = "v3.0/Zeta/zeta_n4/resnet"
+
+
+def build(settings: Settings) -> None:
+    with publish.building(settings) as path:
+        with new_warehouse(path) as con:
+            for step in assemble.steps():
+                step.run(con, settings)
+        publish.swap(path, settings)
+
+
+@pytest.fixture
+def full(mirror: Path, tmp_path: Path) -> Settings:
+    settings = load(home=tmp_path / "full", source=str(mirror), environ={})
+    for name in ("v3.0", "v4.0"):
+        ingest_round(name, settings)
+    return settings
+
+
+def test_facts_hold_what_runs_point_at_and_give_the_same_results(
+    full: Settings, tmp_path: Path
+) -> None:
+    warehouse = tmp_path / "warehouse"
+    made = shipped.build(["v3.0", "v4.0"], Store(full.raw_dir), warehouse)
+    latest = Store(full.raw_dir).latest("v3.0")
+    assert latest is not None
+    facts = warehouse / "facts" / "v3.0" / made[0].version_id
+    assert made[0].content_hash == latest.content_hash
+    assert made[0].version_id != latest.version_id
+    assert "mirror" not in made[0].source_uri
+    events = pq.read_table(facts / "event.parquet").to_pydict()
+    # Ten logs; of each the start, the deciding evaluation and the stop, in the file's order.
+    assert events["key"] == ["run_start", "eval_accuracy", "run_stop"] * 10
+    assert set(roundlock.read(warehouse / "rounds.lock.yml")) == {"v3.0", "v4.0"}
+
+    adopted = load(home=tmp_path / "adopted", environ={})
+    for name in ("v3.0", "v4.0"):
+        found = shipped.adopt(name, adopted, warehouse / "facts")
+        assert found.state == "adopted"
+    assert shipped.adopt("v3.0", adopted, warehouse / "facts").state == "unchanged"
+    build(full)
+    build(adopted)
+    rows = []
+    for settings in (full, adopted):
+        with duckdb.connect(str(settings.warehouse_path), read_only=True) as con:
+            rows.append(con.execute(_RESULTS).fetchall())
+    assert len(rows[0]) == 4 and rows[0] == rows[1]
+
+
+def test_an_ingested_round_is_not_replaced_by_its_facts(full: Settings, tmp_path: Path) -> None:
+    shipped.build(["v3.0"], Store(full.raw_dir), tmp_path / "warehouse")
+    before = Store(full.raw_dir).latest("v3.0")
+    assert shipped.adopt("v3.0", full, tmp_path / "warehouse" / "facts").state == "unchanged"
+    assert Store(full.raw_dir).latest("v3.0") == before
+
+
+def test_facts_are_replaced_by_a_full_ingest(full: Settings, mirror: Path, tmp_path: Path) -> None:
+    shipped.build(["v3.0"], Store(full.raw_dir), tmp_path / "warehouse")
+    settings = load(home=tmp_path / "other", source=str(mirror), environ={})
+    shipped.adopt("v3.0", settings, tmp_path / "warehouse" / "facts")
+    assert ingest_round("v3.0", settings).state == "ingested"
+    latest = Store(settings.raw_dir).latest("v3.0")
+    assert latest is not None and latest.form == "full"
+
+
+def test_damaged_or_missing_facts_are_told(full: Settings, tmp_path: Path) -> None:
+    shipped.build(["v3.0"], Store(full.raw_dir), tmp_path / "warehouse")
+    facts = tmp_path / "warehouse" / "facts"
+    settings = load(home=tmp_path / "other", environ={})
+    with pytest.raises(StoreError, match=r"v9\.9 does not ship.*v3\.0"):
+        shipped.adopt("v9.9", settings, facts)
+    folder = shipped.shipped(facts)["v3.0"]
+    assert read_manifest(folder).form == "facts"
+    (folder / "run.parquet").write_bytes(b"half")
+    with pytest.raises(StoreError, match="damaged"):
+        shipped.adopt("v3.0", settings, facts)
+    assert Store(settings.raw_dir).rounds() == ()
+
+
+def test_a_number_is_walked_back_to_its_lines(full: Settings) -> None:
+    build(full)
+    with duckdb.connect(str(full.warehouse_path), read_only=True) as con:
+        found = explain.explain(con, _RESULT)
+        assert explain.result_at_rank(con, "resnet", "v3.0", 1) == _RESULT
+        told = "\n".join(explain.text(found))
+    runs = [dict(zip(found.runs.columns, row, strict=True)) for row in found.runs.rows]
+    assert [run["run_min"] for run in runs] == [8.0, 9.0, 10.0, 11.0, 12.0]
+    assert [run["is_kept"] for run in runs] == [False, True, True, True, False]
+    # As written: the start is the log's fourth line, the stop its sixth.
+    assert {(run["start_line"], run["stop_line"]) for run in runs} == {(4, 6)}
+    assert [run["file"].rpartition("_")[2] for run in runs] == [f"{n}.txt" for n in range(5)]
+    assert found.result["score_min"] == pytest.approx(10.0)
+    assert "mean of 3 of 5 runs" in told
+    assert "400.000 = 10.0000 min x (32 + 8)" in told
+    assert "Zeta/results/zeta_n4/resnet/result_1.txt:4 to :6" in told
