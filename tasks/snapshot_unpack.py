@@ -106,7 +106,10 @@ def entries(raw: BufferedReader, path: Path) -> Iterator[tuple[tarfile.TarFile, 
                 if seen > ENTRY_LIMIT:
                     raise Refused(f"has more than {ENTRY_LIMIT} entries")
                 if entry.size < 0:
-                    raise Refused("has an entry of negative size")
+                    raise Refused(f"has an entry that claims {entry.size} B")
+                # Before skipping there: past the file's end, tarfile would step for years.
+                if archive.offset > TOTAL_LIMIT_B:
+                    raise Refused(f"unpacks to more than {TOTAL_LIMIT_B >> 20} MiB")
                 clean(entry.name)
                 yield archive, entry
             rest = cast(Any, archive.fileobj)
