@@ -28,6 +28,7 @@ def backfill(
     use_shipped: bool = False,
     lambda_chips: float | None = None,
     then_analyze: bool = True,
+    accept_shrink: bool = False,
 ) -> list[dict[str, Any]]:
     """Ingest the rounds, then build the warehouse once of whatever is in the store.
 
@@ -35,7 +36,9 @@ def backfill(
     leaves the others alone; the run then counts as failed. ``use_shipped`` takes the facts that
     travel in the package instead of a source.
     """
-    settings = load(home=home, source=source, lambda_chips=lambda_chips)
+    settings = load(
+        home=home, source=source, lambda_chips=lambda_chips, accept_shrink=accept_shrink
+    )
     names = shipped.selected(rounds, settings, use_shipped)
     with steps.locked(settings, f"gpurank backfill --rounds {rounds}"):
         outcomes = steps.ingest_rounds(names, settings, use_shipped)

@@ -46,6 +46,11 @@ Lambda = Annotated[
     typer.Option("--lambda", help="What a minute of waiting is worth, in chips (default 8)."),
 ]
 
+Shrink = Annotated[
+    bool,
+    typer.Option("--accept-shrink", help="Publish though a table lost more rows than allowed."),
+]
+
 
 @app.callback()
 def common(
@@ -63,13 +68,14 @@ def run(
     rounds: Rounds = "all",
     workers: Workers = None,
     lambda_chips: Lambda = None,
+    accept_shrink: Shrink = False,
 ) -> None:
     """Ingest rounds and build the warehouse; without --source, from the shipped facts.
 
     Example: gpurank run
     Example: gpurank run --source mirror/ --rounds v4.0,v4.1
     """
-    settings = load(source=source, workers=workers, lambda_chips=lambda_chips)
+    settings = load(None, source, workers, lambda_chips, accept_shrink)
     _backfill(settings, rounds, use_shipped=settings.source is None)
 
 
@@ -79,13 +85,14 @@ def backfill(
     rounds: Rounds = "all",
     workers: Workers = None,
     lambda_chips: Lambda = None,
+    accept_shrink: Shrink = False,
 ) -> None:
     """Ingest many rounds side by side (default: from the public repositories), then analyze.
 
     Example: gpurank backfill --rounds v1.0..v5.0
     Example: gpurank backfill --source 'https://example.org/results_{round}.git' --rounds v4.1
     """
-    settings = load(source=source, workers=workers, lambda_chips=lambda_chips)
+    settings = load(None, source, workers, lambda_chips, accept_shrink)
     _backfill(settings, rounds, use_shipped=False)
 
 
@@ -93,6 +100,7 @@ def backfill(
 def ingest(
     round_id: Annotated[str, typer.Argument(metavar="ROUND", help="For example v4.0.")],
     source: Source = None,
+    accept_shrink: Shrink = False,
 ) -> None:
     """Bring one round up to date in the store; `gpurank analyze` then builds the warehouse of it.
 
@@ -101,17 +109,17 @@ def ingest(
     from gpurank.rounds import round_order
     from tasks.snapshot_resolve import resolve
 
-    settings = load(source=source)
+    settings = load(source=source, accept_shrink=accept_shrink)
     round_order(round_id)
     resolve(round_id, settings.source)
     with _orchestrated(settings):
         from flows.ingest import ingest as flow
 
-        flow(round_id, settings.source, str(settings.home))
+        flow(round_id, settings.source, str(settings.home), settings.accept_shrink)
 
 
 @app.command()
-def analyze(lambda_chips: Lambda = None) -> None:
+def analyze(lambda_chips: Lambda = None, accept_shrink: Shrink = False) -> None:
     """Build the warehouse of every ingested round: select, cluster, rank, publish.
 
     Example: gpurank analyze --lambda 16
@@ -119,13 +127,13 @@ def analyze(lambda_chips: Lambda = None) -> None:
     from gpurank.reading import NoData
     from gpurank.store import Store
 
-    settings = load(lambda_chips=lambda_chips)
+    settings = load(lambda_chips=lambda_chips, accept_shrink=accept_shrink)
     if not Store(settings.raw_dir).rounds():
         raise NoData(f"no round has been ingested into {settings.home}; `gpurank run` does both")
     with _orchestrated(settings):
         from flows.analyze import analyze as flow
 
-        flow(str(settings.home), settings.lambda_chips)
+        flow(str(settings.home), settings.lambda_chips, settings.accept_shrink)
 
 
 @facts_app.command("build")
@@ -171,6 +179,7 @@ def _backfill(
             use_shipped,
             settings.lambda_chips,
             then_analyze,
+            settings.accept_shrink,
         )
 
 

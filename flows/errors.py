@@ -76,13 +76,21 @@ def explain(error: BaseException) -> tuple[int, str]:
     for kind in type(error).__mro__:
         code = _CODES.get(f"{kind.__module__.lstrip('_')}.{kind.__name__}")
         if code is not None:
-            return code, str(error).strip()
+            return code, str(error).strip() + _hint(error)
     if isinstance(error, OSError):
         return Exit.STORAGE, _storage(error)
     return Exit.INTERNAL, (
         f"{type(error).__name__}: {error}; this is a fault of gpurank: "
         "run again with --debug and report what it prints. The last good data are untouched"
     )
+
+
+def _hint(error: BaseException) -> str:
+    """What a person can do where the message alone does not say it."""
+    failures = getattr(getattr(error, "report", None), "critical_failures", ())
+    if any(failure.check == "shrink" for failure in failures):
+        return "\nif rows were withdrawn on purpose, run again with --accept-shrink"
+    return ""
 
 
 def _storage(error: OSError) -> str:

@@ -20,6 +20,7 @@ class Settings:
     path, or a template with ``{round}``; None: shipped facts or the public repositories).
     ``lambda_chips`` is the rental, in chips, that a minute of waiting is worth. ``workers`` is
     the number of rounds parsed side by side. ``seed`` fixes every random draw.
+    ``accept_shrink`` publishes even though a table lost more rows than its contract allows.
     """
 
     home: Path
@@ -28,6 +29,7 @@ class Settings:
     lambda_chips: float = 8.0
     cluster_count: int = 5
     seed: int = 20240612
+    accept_shrink: bool = False
 
     @property
     def raw_dir(self) -> Path:
@@ -72,6 +74,7 @@ def load(
     source: str | None = None,
     workers: int | None = None,
     lambda_chips: float | None = None,
+    accept_shrink: bool = False,
     environ: Mapping[str, str] | None = None,
 ) -> Settings:
     """Settings from arguments, else environment, else defaults.
@@ -90,6 +93,7 @@ def load(
         source=source or env.get("GPURANK_SOURCE") or None,
         workers=_positive_int("GPURANK_WORKERS", workers, env, default_workers()),
         lambda_chips=_positive_float("GPURANK_LAMBDA", lambda_chips, env, 8.0),
+        accept_shrink=accept_shrink,
     )
 
 

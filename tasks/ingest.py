@@ -74,7 +74,7 @@ def ingest_round(round_id: str, settings: Settings, follow: Follow | None = None
         run_alone(read_round, snapshot, settings.cache_dir, folder, follow=follow)
         draft = _manifest(snapshot, folder, code)
         if not store.has(round_id, draft.version_id):
-            failure = validated(folder, draft, store, settings.reports_dir)
+            failure = validated(folder, draft, store, settings)
             if failure is not None:
                 store.seal(folder, replace(draft, state="failed", failure=str(failure)))
                 raise failure
@@ -130,7 +130,7 @@ def row_counts(folder: Path) -> dict[str, int]:
 
 
 def validated(
-    folder: Path, draft: Manifest, store: Store, reports_dir: Path
+    folder: Path, draft: Manifest, store: Store, settings: Settings
 ) -> ValidationFailed | None:
     """Check a version that is being built; keep its failed checks as issue rows and a page.
 
@@ -140,7 +140,7 @@ def validated(
     from tasks.validate import validate_version
 
     latest = store.latest(draft.round_id)
-    previous = latest.counts if latest is not None else None
+    previous = None if latest is None or settings.accept_shrink else latest.counts
     failure = None
     try:
         report = validate_version(folder, draft.round_id, previous, draft.form)
@@ -148,7 +148,9 @@ def validated(
         report, failure = error.report, error
     _add_issues(folder, report)
     name = f"{draft.round_id}-{draft.version_id}"
-    write_page(reports_dir, name, [report], f"Validation of {draft.round_id} {draft.version_id}")
+    write_page(
+        settings.reports_dir, name, [report], f"Validation of {draft.round_id} {draft.version_id}"
+    )
     return failure
 
 

@@ -72,7 +72,7 @@ def adopt(round_id: str, settings: Settings, folder: Path | None = None) -> Outc
     with store.building(round_id) as target:
         for name in manifest.hashes:
             shutil.copyfile(known[round_id] / name, target / name)
-        failure = validated(target, manifest, store, settings.reports_dir)
+        failure = validated(target, manifest, store, settings)
         if failure is not None:
             raise failure
         sealed = store.seal(target, manifest)

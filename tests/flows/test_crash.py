@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -14,6 +16,7 @@ import pytest
 
 from gpurank.settings import Settings, load
 from gpurank.store import Store
+from gpurank.validation import ValidationFailed
 from tasks import assemble, publish
 from tasks.ingest import ingest_round
 from tasks.load import new_warehouse
@@ -132,6 +135,28 @@ def test_open_readers_keep_what_they_opened(mirror: Path, tmp_path: Path) -> Non
             capture_output=True, text=True, check=True,
         )  # fmt: skip
         assert other.stdout == "4\n"
+
+
+def test_a_round_that_shrank_by_much_is_published_only_on_request(
+    mirror: Path, tmp_path: Path
+) -> None:
+    from flows.errors import Exit, explain
+
+    settings = load(home=tmp_path / "home", source=str(mirror), environ={})
+    good = ingest_round("v3.0", settings)
+    shutil.rmtree(mirror / "training_results_v3.0" / "Zeta")
+    with pytest.raises(ValidationFailed) as failed:
+        ingest_round("v3.0", settings)
+    code, message = explain(failed.value)
+    assert code == Exit.VALIDATION and "--accept-shrink" in message
+    store = Store(settings.raw_dir)
+    latest = store.latest("v3.0")
+    assert latest is not None and latest.version_id == good.version_id
+    (kept,) = (item for item in store.versions("v3.0") if item.state == "failed")
+    page = settings.reports_dir / f"validation-v3.0-{kept.version_id}.html"
+    assert "shrink" in page.read_text()
+    done = ingest_round("v3.0", replace(settings, accept_shrink=True))
+    assert done.state == "ingested" and done.version_id == kept.version_id
 
 
 def test_a_full_disk_is_told_and_changes_nothing(
