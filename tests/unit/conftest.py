@@ -21,6 +21,7 @@ def configurations() -> Callable[..., pl.DataFrame]:
             "round_id": "v1.0",
             "round_index": 3,
             "round_date": date(2021, 6, 30),
+            "is_round_date_estimated": False,
             "benchmark": "resnet",
             "division": "closed",
             "submitter": [f"submitter {i % 8}" for i in range(count)],

@@ -1,9 +1,32 @@
--- The method's input: one row a scored result with every candidate variable.
+-- The method's input: one row a scored result with every candidate variable. A round whose date is
+-- not known stands half a year after the round before it, as rounds are published twice a year.
+WITH placed AS (
+    SELECT
+        round_id,
+        round_index,
+        round_date,
+        last_value(round_date IGNORE NULLS) OVER before AS known_date,
+        last_value(CASE WHEN round_date IS NOT NULL THEN round_index END IGNORE NULLS)
+            OVER before AS known_index
+    FROM lookup.round
+    WINDOW before AS (ORDER BY round_index ROWS UNBOUNDED PRECEDING)
+), dated AS (
+    SELECT
+        round_id,
+        round_index,
+        coalesce(
+            round_date,
+            CAST(known_date + to_months(CAST(6 * (round_index - known_index) AS INTEGER)) AS DATE)
+        ) AS round_date,
+        round_date IS NULL AS is_round_date_estimated
+    FROM placed
+)
 SELECT
     result.result_id,
     result.round_id,
     round.round_index,
     round.round_date,
+    round.is_round_date_estimated,
     result.benchmark,
     result.division,
     result.submitter,
@@ -41,6 +64,6 @@ FROM core.result AS result
 JOIN metrics.score AS score USING (result_id)
 JOIN metrics.independence AS independence USING (result_id)
 JOIN metrics.comparability AS span USING (benchmark, round_id)
-JOIN lookup.round AS round ON result.round_id = round.round_id
+JOIN dated AS round ON result.round_id = round.round_id
 LEFT JOIN core.system AS system ON result.system_id = system.system_id
 WHERE score.score_min IS NOT NULL
