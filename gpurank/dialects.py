@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator
 from datetime import UTC, datetime
+from itertools import chain
 from typing import NamedTuple
 
 import msgspec
@@ -122,7 +124,7 @@ def parse_mll(text: bytes) -> Record:
     time_s = _number(match[1]) if match else None
     if not match or time_s is None:
         return undecodable(text)
-    for candidate in (line[match.end() :], *_candidates(text[match.end() :])):
+    for candidate in chain([line[match.end() :]], _candidates(text[match.end() :])):
         try:
             body = _decode_body(candidate)
         except _ERRORS:
@@ -186,21 +188,21 @@ def finite(value: object) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _candidates(text: bytes) -> list[bytes]:
-    """Readings of a broken record, the most literal one first."""
-    line = text.partition(b"\n")[0]
-    found: list[bytes] = []
-    folded = re.sub(rb"[\r\n]+", b"", text[:_LONGEST_MENDED])
-    for source in (line, folded):
-        plain = _ANSI.sub(b"", source)
+def _candidates(text: bytes) -> Iterator[bytes]:
+    """Readings of a broken record, the most literal one first; made only as far as needed."""
+    plain = _without_escapes(text.partition(b"\n")[0])
+    end = _object_end(plain)
+    if end is None:
+        plain = _without_escapes(re.sub(rb"[\r\n]+", b"", text[:_LONGEST_MENDED]))
         end = _object_end(plain)
-        if end is None:
-            continue
+    if end is not None:
         exact = _readable(plain[:end])
-        found.append(exact)
-        found.append(_relaxed(exact))
-        break
-    return found
+        yield exact
+        yield _relaxed(exact)
+
+
+def _without_escapes(text: bytes) -> bytes:
+    return _ANSI.sub(b"", text) if b"\x1b" in text else text
 
 
 def _readable(text: bytes) -> bytes:
@@ -254,11 +256,11 @@ def _plain_value(text: bytes) -> bytes | None:
 
     None where an object is cut off.
     """
-    line = _ANSI.sub(b"", text.partition(b"\n")[0]).strip()
+    line = _without_escapes(text.partition(b"\n")[0]).strip()
     if not line:
         return b""
-    candidates = [line, *_candidates(text.lstrip(b" \t"))] if line[:1] == b"{" else [line]
-    for candidate in candidates:
+    broken = _candidates(text.lstrip(b" \t")) if line[:1] == b"{" else ()
+    for candidate in chain([line], broken):
         try:
             candidate.decode("utf-8")
             _decode_raw(candidate)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import chain
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +19,8 @@ class EventBatches:
 
     def __init__(self) -> None:
         self._schema = contract("raw.event").arrow_schema()
-        self._pending: list[tuple[str, Records]] = []
+        self._plain = pa.schema([pa.field(f.name, _plain(f.type)) for f in self._schema])
+        self._pending: list[pa.RecordBatch] = []
         self._rows = 0
         self._bytes = 0
 
@@ -28,7 +28,9 @@ class EventBatches:
         """Take one file's records; gives a full batch where this one fills it."""
         if not len(records):
             return
-        self._pending.append((path, records))
+        self._pending.append(
+            pa.RecordBatch.from_arrays(_columns(path, records), schema=self._plain)
+        )
         self._rows += len(records)
         self._bytes += byte_count
         if self._rows >= _ROWS or self._bytes >= _BYTES:
@@ -39,42 +41,37 @@ class EventBatches:
         if self._pending:
             pending, self._pending = self._pending, []
             self._rows = self._bytes = 0
-            yield event_batch(pending, self._schema)
+            table = pa.Table.from_batches(pending).combine_chunks()
+            yield pa.RecordBatch.from_arrays(
+                [_as(table[field.name].combine_chunks(), field.type) for field in self._schema],
+                schema=self._schema,
+            )
 
 
-def event_batch(files: Sequence[tuple[str, Records]], schema: pa.Schema) -> pa.RecordBatch:
-    """One batch of raw.event out of the records of some files."""
-    counts = [len(records) for _, records in files]
-    columns = {
-        "path": pa.DictionaryArray.from_arrays(
-            pa.array(np.repeat(np.arange(len(files), dtype=np.int32), counts)),
-            pa.array([path for path, _ in files]),
-        ),
-        "line_number": pa.array(_joined([r.line_number for _, r in files], np.int32)),
-        "record_number": pa.array(
-            np.concatenate([np.arange(count, dtype=np.int32) for count in counts])
-        ),
-        "dialect": _dictionary([r.dialect for _, r in files]),
-        "time_ms": pa.chunked_array(
-            [pa.array(r.time_ms, pa.float64()) for _, r in files]
-        ).combine_chunks(),
-        "key": _dictionary([r.key for _, r in files]),
-        "value": _texts(list(chain.from_iterable(r.value for _, r in files))),
-        "metadata": _texts(list(chain.from_iterable(r.metadata for _, r in files))),
-        "event_type": _dictionary([r.event_type for _, r in files]),
-        "is_decodable": pa.array(list(chain.from_iterable(r.is_decodable for _, r in files))),
-    }
-    return pa.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)
+def _plain(type_: pa.DataType) -> pa.DataType:
+    return type_.value_type if pa.types.is_dictionary(type_) else type_
 
 
-def _joined(parts: Sequence[Sequence[int]], dtype: type[np.int32]) -> np.ndarray:
-    return np.concatenate([np.asarray(part, dtype=dtype) for part in parts])
+def _as(column: pa.Array, type_: pa.DataType) -> pa.Array:
+    """Text as dictionary where the contract says so; values in order of first appearance."""
+    return column.dictionary_encode() if pa.types.is_dictionary(type_) else column
 
 
-def _dictionary(parts: Sequence[Sequence[str | None]]) -> pa.Array:
-    """Dictionary-encoded text; values in the order of first appearance."""
-    chunks = [pa.array(part, pa.string()) for part in parts]
-    return pa.chunked_array(chunks).combine_chunks().dictionary_encode()
+def _columns(path: str, records: Records) -> list[pa.Array]:
+    """One file's records in the order of raw.event's columns, text not yet dictionary-encoded."""
+    count = len(records)
+    return [
+        pa.repeat(path, count),
+        pa.array(records.line_number, pa.int32()),
+        pa.array(np.arange(count, dtype=np.int32)),
+        pa.array(records.dialect, pa.string()),
+        pa.array(records.time_ms, pa.float64()),
+        pa.array(records.key, pa.string()),
+        _texts(records.value),
+        _texts(records.metadata),
+        pa.array(records.event_type, pa.string()),
+        pa.array(records.is_decodable, pa.bool_()),
+    ]
 
 
 def _texts(texts: Sequence[JsonText]) -> pa.Array:

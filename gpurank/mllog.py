@@ -33,6 +33,7 @@ _MARK = b":::ML"
 _MLLOG = b":::MLLOG"
 _MARKERS = re.compile(rb":::ML(?P<kind>LOG|Pv(?=\d)|L(?=\s))")
 _WALLCLOCK = re.compile(rb"MLPerf:(?=\s+\S+\s+\[\d\d/\d\d/\d\d \d\d:\d\d:\d\d\],)")
+_DIALECTS = {b"LOG": "mllog", b"L": "mll", b"Pv": "mlpv05"}
 _ERRORS = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
 
 
@@ -79,8 +80,9 @@ def read_log(data: bytes) -> Records:
         records = _read_any(data)
     if not data.isascii():
         _make_text(records)
-    if may_hold_contact(data):
-        _blank(records)
+    contact_keys = {key for key in set(records.key) if is_contact_key(key)}
+    if contact_keys or may_hold_contact(data):
+        _blank(records, contact_keys)
     return records
 
 
@@ -137,13 +139,16 @@ def _read_any(data: bytes) -> Records:
 
 def _pieces(data: bytes) -> Iterator[tuple[str, int, int]]:
     """(dialect, start of marker, end of marker) of every record."""
-    names = {b"LOG": "mllog", b"L": "mll", b"Pv": "mlpv05"}
     is_any = False
-    for match in _MARKERS.finditer(data):
-        is_any = True
-        kind = match["kind"]
-        yield names[kind], match.start(), match.end() - (1 if kind == b"Pv" else 0)
-    if not is_any:
+    start = data.find(_MARK)
+    while start >= 0:
+        match = _MARKERS.match(data, start)
+        if match is not None:
+            is_any = True
+            kind = match["kind"]
+            yield _DIALECTS[kind], start, match.end() - (1 if kind == b"Pv" else 0)
+        start = data.find(_MARK, start + len(_MARK))
+    if not is_any and b"MLPerf:" in data:
         for match in _WALLCLOCK.finditer(data):
             yield "wallclock", match.start(), match.end()
 
@@ -179,12 +184,14 @@ def _make_text(records: Records) -> None:
             column[:] = [bytes(text).decode("utf-8", "replace").encode() for text in column]
 
 
-def _blank(records: Records) -> None:
+def _blank(records: Records, contact_keys: set[str | None]) -> None:
     for column in (records.value, records.metadata):
         if may_hold_contact(b"\n".join(column)):
             column[:] = [blank_contacts(bytes(text)) for text in column]
-    contact_keys = {key for key in set(records.key) if is_contact_key(key)}
     if contact_keys:
         for number, key in enumerate(records.key):
             if key in contact_keys:
                 records.value[number] = b'""'
+    for names in (records.key, records.event_type):
+        if any(name is not None and "@" in name for name in set(names)):
+            names[:] = [name and blank_contacts(name.encode()).decode() for name in names]

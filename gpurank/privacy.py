@@ -17,17 +17,19 @@ _FIELD = re.compile(
     rb"""(poc_(?:name|e?mail)\\*["']?\s{0,9}[:=]\s{0,9})(\\*["'])(.{0,2000}?)(?<!\\)\2""",
     re.DOTALL | re.IGNORECASE,
 )
-_HINTS = (b"@", b"\\u0040", b"poc_")
 
 
 def may_hold_contact(data: bytes) -> bool:
     """Whether a text could hold a contact at all; a quick test that spares the exact one."""
-    return any(hint in data for hint in _HINTS)
+    return b"@" in data or b"poc_" in data or (b"\\" in data and b"\\u0040" in data)
 
 
 def is_contact_key(key: str | None) -> bool:
     """Whether a record's key says that its value is a contact person."""
-    return key is not None and "poc_" in key
+    if key is None:
+        return False
+    lowered = key.lower()
+    return "poc_" in lowered or "contact" in lowered
 
 
 def blank_contacts(text: bytes) -> bytes:

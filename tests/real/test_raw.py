@@ -177,3 +177,22 @@ def test_counts_that_were_found_by_hand(shared: Path) -> None:
     assert sum(row["convergence_basis"] == "no_run_stop" for row in new["run"]) == 5
     assert len(new["scaling"]) == 101
     assert sum(row["undecodable_count"] for row in tables(shared, "v4.1")["run"]) == 3
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not os.environ.get("GPURANK_SLOW"), reason="set GPURANK_SLOW to read them all")
+def test_node_energy_agrees_with_the_submitted_totals(shared: Path) -> None:
+    """v4.0: what the submitter added up by itself is the nodes' energy over their windows."""
+    rows = tables(shared, "v4.0")["power"]
+    nodes: dict[tuple[str, str], float] = defaultdict(float)
+    for row in rows:
+        if row["device_kind"] == "node":
+            nodes[row["folder_id"], row["run_stem"]] += row["energy_j"]
+    totals = {
+        (row["folder_id"], row["run_stem"]): row["energy_j"]
+        for row in rows
+        if row["device_kind"] == "total"
+    }
+    assert len(totals) == 26
+    for run, total in totals.items():
+        assert nodes[run] == pytest.approx(total, rel=0.005)
