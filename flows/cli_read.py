@@ -38,6 +38,18 @@ _TOP = {
     "cluster_label": "cluster",
     "availability": "availability",
 }
+_ROUNDS = {
+    "round_id": "round",
+    "version_id": "version",
+    "form": "form",
+    "source_commit": "commit",
+    "results": "results",
+    "quarantined": "set aside",
+    "runs": "runs",
+    "issues": "issues",
+    "failed_versions": "failed",
+    "is_in_warehouse": "published",
+}
 _CLUSTERS = {
     "cluster_label": "cluster",
     "name": "name",
@@ -152,7 +164,7 @@ def rounds(form: Form = Format.table, output: Output = None) -> None:
     """
     from gpurank import health
 
-    show(health.rounds(load()), form, output)
+    show(health.rounds(load()), form, output, columns=_ROUNDS)
 
 
 def doctor(form: Form = Format.table, output: Output = None) -> None:
