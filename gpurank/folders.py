@@ -78,7 +78,7 @@ class Folders:
 
     def rows(self) -> list[dict[str, Any]]:
         """Rows of raw.folder, by folder_id; adds what is odd about each to the issues."""
-        results = {
+        results: set[tuple[str | None, ...]] = {
             (
                 f.place.submitter_folder,
                 f.place.package_folder,

@@ -87,8 +87,9 @@ class LogView:
         wanted = dict.fromkeys(_THROUGHPUTS, throughputs) | dict.fromkeys(_STEP_TIMES, step_times)
         for number in self.at("tracked_stats"):
             value = self.value(number)
-            for name in value if isinstance(value, dict) else ():
-                if name in wanted and (x := finite(value[name])) is not None:
+            figures = value if isinstance(value, dict) else {}
+            for name in figures:
+                if name in wanted and (x := finite(figures[name])) is not None:
                     wanted[name].append(x)
         for number in self.at("throughput"):
             value = self.value(number)
