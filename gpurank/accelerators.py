@@ -15,7 +15,18 @@ from typing import Any
 
 import polars as pl
 
-from gpurank.lookups import BLANK, Match, closest, is_blank, normal, number, rows, truth, whole
+from gpurank.lookups import (
+    BLANK,
+    LONGEST,
+    Match,
+    closest,
+    is_blank,
+    normal,
+    number,
+    rows,
+    truth,
+    whole,
+)
 from gpurank.rounds import round_order
 
 SCHEMA: dict[str, Any] = {
@@ -183,6 +194,8 @@ def identify_accelerator(text: str | None, round_id: str | None = None) -> Match
     """
     if text is None or is_blank(text):
         return BLANK
+    if len(text) > LONGEST:
+        return Match("unresolved")
     for row in _spellings().get(normal(text), ()):
         if _in_rounds(row, round_id):
             return Match("lookup", _values(models()[row["model"]]))

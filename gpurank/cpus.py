@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 
-from gpurank.lookups import BLANK, Match, closest, is_blank, normal, rows, whole
+from gpurank.lookups import BLANK, LONGEST, Match, closest, is_blank, normal, rows, whole
 
 SCHEMA: dict[str, Any] = {
     "cpu": pl.String,
@@ -112,6 +112,8 @@ def identify_cpu(text: str | None) -> Match:
     """
     if text is None or is_blank(text):
         return BLANK
+    if len(text) > LONGEST:
+        return Match("unresolved")
     if parts := node_parts(text):
         return _mixed(parts)
     model = _spellings().get(normal(text))

@@ -41,7 +41,7 @@ _MLL = re.compile(rb"\s*(\S+)\s+([\w./-]+)\s*:\s*")
 _V05 = re.compile(rb"v[\d.]+\s+(\S+)\s+(\S+)\s+\((.*?)\)\s+(\w+)[ \t]*(:|\r|$)")
 _WALLCLOCK = re.compile(
     rb"\s*(\S+)\s+\[(\d\d)/(\d\d)/(\d\d) (\d\d):(\d\d):(\d\d)\],"
-    rb"\s*([^:\r]+?)\s*(:|\r|$)"
+    rb"\s*([^:\r]++)(:|\r|$)"
 )
 
 ABSENT = Raw(b"")
@@ -162,7 +162,8 @@ def parse_wallclock(text: bytes) -> Record:
     except ValueError:
         return undecodable(text)
     metadata = msgspec.json.encode({"benchmark": _replaced(match[1])})
-    return Record(moment.timestamp() * 1000, _replaced(match[8]), value, metadata, None)
+    key = _replaced(match[8].strip())
+    return Record(moment.timestamp() * 1000, key, value, metadata, None)
 
 
 def json_value(text: Raw | bytes | None) -> object:

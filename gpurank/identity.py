@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 import polars as pl
 
 from gpurank import accelerators, cpus
-from gpurank.lookups import BLANK, Match, closest, is_blank, normal, rows
+from gpurank.lookups import BLANK, LONGEST, Match, closest, is_blank, normal, rows
 from gpurank.quantities import network_gbps
 from gpurank.totals import totals
 
@@ -143,6 +143,8 @@ def resolve_one(kind: Kind, text: str | None, round_id: str | None = None) -> Ma
     """What one spelling of a kind means; ``blank`` for null, empty and placeholders."""
     if text is None or is_blank(text):
         return BLANK
+    if len(text) > LONGEST:
+        return Match("unresolved")
     return _RESOLVERS[kind](text, round_id)
 
 

@@ -13,6 +13,9 @@ from typing import Any, Literal
 
 Method = Literal["lookup", "rule", "unresolved", "blank"]
 
+#: Characters of the longest text that is read as a name or an amount.
+LONGEST = 1000
+
 _MARK = re.compile(r"\((?:r|tm|c)\)|[®™©]", re.I)
 
 

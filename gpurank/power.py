@@ -7,6 +7,7 @@ than the run they are filed with.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,7 +35,8 @@ class PowerFacts:
     """The columns of raw.power without path, folder and run stem.
 
     ``energy_j`` is the plain integral, before ``conversion_efficiency``; for the submitter's own
-    ``total`` it is the total as filed.
+    ``total`` it is the total as filed. What cannot be is None: a negative reading, energy of
+    nothing, an efficiency outside 0 to 1 or several of them (then the energy is None too).
     """
 
     device_kind: DeviceKind
@@ -64,12 +66,17 @@ def power_facts(data: bytes, records: Records, name: str) -> PowerFacts | None:
     stop = _first_time(records, "power_measurement_stop")
     readings = _readings(records, start)
     window_s, energy_j = _integral(readings, start, stop)
+    efficiency = _only(records, "conversion_eff")
+    if "conversion_eff" in records.key and (efficiency is None or not 0 < efficiency <= 1):
+        # Without it, power at the node would pass for power at the wall.
+        efficiency = energy_j = None
+    estimate = _only(records, "interconnect_power_est")
     return PowerFacts(
         device_kind="switch" if name.startswith("sw") else "node",
         window_s=window_s,
         energy_j=energy_j,
-        conversion_efficiency=_only(records, "conversion_eff"),
-        interconnect_power_w=_only(records, "interconnect_power_est"),
+        conversion_efficiency=efficiency,
+        interconnect_power_w=None if estimate is None or estimate < 0 else estimate,
         reading_count=sum(key == "power_reading" for key in records.key),
     )
 
@@ -120,7 +127,10 @@ def _integral(
         energy += watts * (time - previous) / 1000
         previous = time
     window_s = (end - start) / 1000
-    return (window_s, energy) if window_s > 0 else (None, None)
+    if not window_s > 0:
+        return None, None
+    is_possible = 0 < energy < math.inf and all(watts >= 0 for _, watts in readings)
+    return window_s, energy if is_possible else None
 
 
 def _only(records: Records, key: str) -> float | None:

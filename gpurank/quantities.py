@@ -9,6 +9,10 @@ from __future__ import annotations
 import re
 from decimal import Decimal, InvalidOperation
 
+from gpurank.lookups import LONGEST
+
+MOST = 10**6
+
 _MEMORY = re.compile(
     r"(?:(?P<count>\d+)\s*[x\xd7*]\s*)?(?P<value>\d+(?:\.\d+)?)\s*(?P<unit>[tgm]i?b|[tg])\b", re.I
 )
@@ -31,8 +35,8 @@ _SEVERAL_PORTS = re.compile(r"\b(?:dual|two|quad)[\s-]?ports?\b", re.I)
 
 
 def count(text: str | None) -> int | None:
-    """A whole number of 0 or more: ``8``, ``8.0`` and `` 8 `` are 8; anything else is None."""
-    if text is None or not text.strip():
+    """A whole number of 0 to a million: ``8``, ``8.0`` and `` 8 `` are 8; anything else is None."""
+    if text is None or len(text) > LONGEST or not text.strip():
         return None
     try:
         value = Decimal(text.strip())
@@ -40,7 +44,7 @@ def count(text: str | None) -> int | None:
         return None
     if not value.is_finite() or value < 0 or value != value.to_integral_value():
         return None
-    return int(value) if value < 10**9 else None
+    return int(value) if value <= MOST else None
 
 
 def memory_gib(text: str | None, unit_if_none: str | None = None) -> float | None:
@@ -52,7 +56,7 @@ def memory_gib(text: str | None, unit_if_none: str | None = None) -> float | Non
 
     A decimal ``2.048 TB`` is the 2,048 GB that it writes out. Texts with two amounts are None.
     """
-    if text is None:
+    if text is None or len(text) > LONGEST:
         return None
     plain = _MEMORY_SPEED.sub(" ", text)
     bare = count(plain)
@@ -106,7 +110,7 @@ def network_gbps(text: str | None) -> float | None:
     ports or a speed is not stated, where an unnumbered port is as fast as the numbered ones, or
     where only management or storage networks are named.
     """
-    if text is None or _NODES.search(text):
+    if text is None or len(text) > LONGEST or _NODES.search(text):
         return None
     items = _items(_compute_part(text))
     known = [(ports, speed) for ports, speed in items if ports is not None and speed is not None]

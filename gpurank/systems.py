@@ -22,6 +22,10 @@ from gpurank.systems_text import Dialect, Level, SystemIssue, parse
 __all__ = ["Description", "SystemIssue", "read_description", "reported_columns"]
 
 
+# Finding the closest known field is slow; no description has so many fields of its own.
+_MOST_HINTS = 100
+
+
 @dataclass(frozen=True, slots=True)
 class Description:
     """One system description.
@@ -97,6 +101,7 @@ class _Reader:
         self.columns: dict[str, str | None] = dict.fromkeys(reported_columns())
         self.issues = issues
         self.seen: set[tuple[str, str]] = set()
+        self.unknown_count = 0
 
     def note(self, level: Level, kind: str, message: str) -> None:
         self.issues.append(SystemIssue(level, kind, message))
@@ -139,7 +144,9 @@ class _Reader:
             message = f"field {name!r} was read as {known.canonical!r}"
             self.note("info", "system_field_misnamed", message)
             return known
-        close = difflib.get_close_matches(name[:80], _table(shape), n=1)
+        self.unknown_count += 1
+        is_told = self.unknown_count <= _MOST_HINTS
+        close = difflib.get_close_matches(name[:80], _table(shape), n=1) if is_told else []
         hint = f"; the closest known one is {close[0]!r}" if close else ""
         self.note("info", "unknown_system_field", f"field {name[:80]!r} is not known{hint}")
         return None

@@ -24,12 +24,15 @@ MAX_DEPTH = 64
 
 # A string token, closed or running to the end of the text, or a comma before a closing bracket.
 _TRAILING_COMMA = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|,(?=\s*+[}\]])', re.S)
-_KV_LINE = re.compile(r"\s*([A-Za-z_][\w .-]*?)\s*:\s*(\S.*)")
+# Patterns for any text are anchored where a word starts, so that none is scanned twice.
+_KV_LINE = re.compile(r"\s*([A-Za-z_][\w \t.-]*+):\s*(\S.*)")
 _BRACKET = re.compile(r"[\[\](){}]")
-_EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)*\.[A-Za-z]{2,}(?!\w)")
+_EMAIL = re.compile(
+    r"(?<![\w.+-])[\w.+-]++@[\w-]+(?:\.[\w-]+)*\.[A-Za-z]{2,}(?![A-Za-z0-9_])"
+)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _PRIVATE_KEY = re.compile(
-    r"(?:^|[\W_])(?:poc|contacts?|e-?mails?|authors?|maintainers?|phone)(?:$|[\W_])", re.I
+    r"(?:^|[\W_])(?:poc|e-?mails?|authors?|maintainers?|phone)(?:$|[\W_])|poc_|contact", re.I
 )
 _KV_KEYS = frozenset(("org", "division", "status", "platform", "entry"))
 _SHOWN_CONFLICTS = 20
@@ -256,18 +259,19 @@ def _as_kv(text: str) -> Tree | None:
                 message = "a line that is no 'key: value' was left out"
                 tree.issues.append(SystemIssue("warning", "system_line_unread", message, number))
             continue
+        key = match[1].rstrip()
         try:
             value = scrub(_unfold(_value(match[2])))
         except ValueError as error:
-            message = f"the value of {match[1]!r} could not be read: {error}"
+            message = f"the value of {key!r} could not be read: {error}"
             tree.issues.append(SystemIssue("warning", "system_line_unread", scrub(message), number))
             continue
-        if match[1] in tree.fields and tree.fields[match[1]] != value:
-            message = f"{match[1]} is filed twice with different values; the last one counts"
+        if key in tree.fields and tree.fields[key] != value:
+            message = f"{key} is filed twice with different values; the last one counts"
             tree.issues.append(
                 SystemIssue("warning", "system_duplicate_key", scrub(message), number)
             )
-        tree.fields[match[1]] = value
+        tree.fields[key] = value
     tree.fields = {key: item for key, item in tree.fields.items() if not _PRIVATE_KEY.search(key)}
     return tree if tree.fields.keys() & _KV_KEYS else None
 

@@ -69,3 +69,22 @@ def test_unreadable_readings_are_left_out() -> None:
         record("power_measurement_stop", 2_000, None),
     ]
     assert read(lines) == PowerFacts("node", 2.0, 100.0, None, None, 2)
+
+
+@pytest.mark.parametrize(
+    ("watts", "efficiencies"),
+    [(-5, [0.9]), (0, [0.9]), (1e308, [0.9]), (50, [95]), (50, [0]), (50, [-0.5]), (50, [0.9, 0.8])],
+)
+def test_what_cannot_be_gives_no_energy(watts: float, efficiencies: list[float]) -> None:
+    lines = [
+        record("power_measurement_start", 0, None),
+        *(record("conversion_eff", 0, value) for value in efficiencies),
+        record("power_reading", 20_000, watts),
+        record("power_reading", 40_000, watts),
+        record("power_measurement_stop", 40_000, None),
+        record("interconnect_power_est", 40_000, -1),
+    ]
+    found = read(lines)
+    assert found is not None
+    assert (found.window_s, found.energy_j, found.interconnect_power_w) == (40.0, None, None)
+    assert found.conversion_efficiency in (0.9, None)

@@ -190,14 +190,17 @@ def test_copies_share_a_fingerprint_within_and_across_rounds() -> None:
     [
         (b'{"scaling_factor": 1.1}', 1.1, None),
         (b'\xef\xbb\xbf{"scaling_factor": "1.1"}', 1.1, None),
-        (b'{"scaling_factor": 12}', 12.0, "scaling_implausible"),
+        (b'{"scaling_factor": 12}', None, "scaling_implausible"),
+        (b'{"scaling_factor": 0.9}', None, "scaling_implausible"),
+        (b'{"scaling_factor": true}', None, "scaling_unreadable"),
+        (b'{"scaling_factor": 1.1, "scaling_factor": 1.2}', None, "scaling_unreadable"),
         (b'{"scaling_factor": NaN}', None, "scaling_unreadable"),
         (b'{"scaling_factor": 0}', None, "scaling_unreadable"),
         (b"[1.1]", None, "scaling_unreadable"),
         (b"\xff", None, "scaling_unreadable"),
         (b"[" * 100_000, None, "scaling_unreadable"),
     ],
-    ids=range(8),
+    ids=range(11),
 )
 def test_scaling_factors(text: bytes, factor: float | None, kind: str | None) -> None:
     found = tables(result([10] * 10) | {"Acme/results/box/bert/scaling.json": text})
