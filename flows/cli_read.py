@@ -152,9 +152,16 @@ def query(
         if form is Format.parquet:
             from flows.render import write_parquet
 
-            write_parquet(con.execute(sql).to_arrow_table(), output)
+            with reading.queried():
+                relation = con.sql(sql)
+                table = relation.to_arrow_table() if relation is not None else None
+            if table is None:
+                raise reading.QueryError("the statement gives no rows; write one SELECT")
+            write_parquet(table, output)
         else:
-            show(reading.ask(con, sql), form, output)
+            with reading.queried():
+                found = reading.ask(con, sql)
+            show(found, form, output)
 
 
 def rounds(form: Form = Format.table, output: Output = None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Sequence
 from enum import IntEnum
 from typing import TYPE_CHECKING
@@ -59,9 +60,9 @@ _CODES = {
     "flows.server.ServerFailed": Exit.INTERNAL,
     "gpurank.store.StoreError": Exit.STORAGE,
     "tasks.worker.WorkerDied": Exit.STORAGE,
+    "gpurank.reading.QueryError": Exit.USAGE,
     "duckdb.IOException": Exit.STORAGE,
     "duckdb.OutOfMemoryException": Exit.STORAGE,
-    "duckdb.Error": Exit.USAGE,
 }
 
 
@@ -73,6 +74,9 @@ def explain(error: BaseException) -> tuple[int, str]:
         return Exit.INTERRUPTED, "interrupted; the last good data are untouched"
     if isinstance(error, MemoryError):
         return Exit.STORAGE, "out of memory; free some, or lower --workers"
+    if os.strerror(errno.ENOSPC) in str(error):
+        # The database tells it as a failed transaction, of no error class of its own.
+        return Exit.STORAGE, _storage(OSError(errno.ENOSPC, ""))
     for kind in type(error).__mro__:
         code = _CODES.get(f"{kind.__module__.lstrip('_')}.{kind.__name__}")
         if code is not None:

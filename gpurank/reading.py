@@ -6,7 +6,8 @@ Plain rows, not frames: the command line must answer before a frame library is i
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 
 class NoData(LookupError):
     """What was asked for is not in the warehouse, or there is no warehouse yet."""
+
+
+class QueryError(ValueError):
+    """A person's SQL cannot be run; the message is the database's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +72,21 @@ def ask(con: DuckDBPyConnection, sql: str, values: Sequence[Any] = (), title: st
     described = cursor.description or ()
     names, types = (tuple(str(item[place]) for item in described) for place in (0, 1))
     return Answer(names, tuple(cursor.fetchall()), types, title or None)
+
+
+@contextmanager
+def queried() -> Iterator[None]:
+    """Tell faults of a person's own SQL apart from faults of ours.
+
+    Raises:
+        QueryError: the statement in the block failed.
+    """
+    import duckdb
+
+    try:
+        yield
+    except duckdb.Error as error:
+        raise QueryError(str(error).strip()) from error
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

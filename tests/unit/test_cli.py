@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from flows import cli
@@ -72,6 +74,57 @@ def test_a_damaged_warehouse_is_told(
     code, _, err = call(monkeypatch, capsys, "query", "select 1")
     assert code == 6
     assert "gpurank analyze" in err
+
+
+@pytest.fixture
+def warehouse(home: Path) -> Path:
+    home.mkdir()
+    with duckdb.connect(str(home / "warehouse.duckdb")) as con:
+        con.execute("create schema marts; create table marts.thing as select 1 as a, 'x' as b")
+    return home / "warehouse.duckdb"
+
+
+@pytest.mark.parametrize("form", ["table", "csv", "json", "parquet"])
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "selekt 1",
+        "select * from marts.thingy",
+        "create table marts.other as select 1",
+        "drop table marts.thing",
+        "copy marts.thing to 'out.csv'",
+        "select * from read_csv('/etc/passwd')",
+        "attach 'other.duckdb'",
+        "set enable_external_access = true",
+    ],
+)
+def test_a_query_only_reads(
+    warehouse: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    sql: str,
+    form: str,
+) -> None:
+    before = warehouse.read_bytes()
+    code, out, err = call(monkeypatch, capsys, "query", sql, "--format", form)
+    assert (code, out) == (2, "")
+    assert err and "Traceback" not in err
+    assert warehouse.read_bytes() == before
+
+
+def test_a_query_answers_in_every_format(
+    warehouse: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sql = "select a, b from marts.thing"
+    code, out, _ = call(monkeypatch, capsys, "query", sql, "--format", "csv")
+    assert (code, out) == (0, "a,b\n1,x\n")
+    code, out, _ = call(monkeypatch, capsys, "query", sql, "-f", "json")
+    assert (code, json.loads(out)) == (0, [{"a": 1, "b": "x"}])
+    path = warehouse.parent / "out.parquet"
+    code, out, _ = call(monkeypatch, capsys, "query", sql, "-f", "parquet", "-o", str(path))
+    assert (code, out) == (0, "")
+    with duckdb.connect() as con:
+        assert con.execute("from read_parquet(?)", [str(path)]).fetchall() == [(1, "x")]
 
 
 def test_a_second_run_says_who_holds_the_folder_and_changes_nothing(
