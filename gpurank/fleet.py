@@ -43,12 +43,15 @@ class FleetLaw:
 
     ``half_count`` is Nc, ``exponent`` g, ``yearly_gain`` s (natural log a year). Nc and g are
     strongly correlated: read ``efficiency``, not them. ``draws`` are (ln Nc, ln g, s) of the
-    submitter bootstraps, (b, 3). ``rows`` compares each result with the law fitted without it.
+    submitter bootstraps, (b, 3). ``estimated_date_count`` rows are of a round whose date is not
+    known and stands half a year after the one before. ``rows`` compares each result with the law
+    fitted without it.
     """
 
     benchmark: str
     row_count: int
     submitter_count: int
+    estimated_date_count: int
     half_count: float
     exponent: float
     yearly_gain: float
@@ -104,15 +107,13 @@ def fit_fleet(frame: pl.DataFrame, benchmark: str, settings: MethodSettings) -> 
     """
     data = sample(frame, benchmark, settings)
     reason = _too_little(data, settings)
-    if reason:
-        none = np.empty((0, 3))
-        nan = float("nan")
-        size = len(data.weight)
-        return FleetLaw(
-            benchmark, size, data.frame["submitter"].n_unique(), nan, nan, nan, {}, (), none, reason
-        )
-    starts = np.array([[np.log(n), np.log(g), 0.1] for n in (50, 150, 400) for g in (0.5, 1.0)])
     owners = data.frame["submitter"].fill_null("").to_list()
+    undated = int(data.frame["is_round_date_estimated"].sum())
+    shape = (benchmark, len(data.weight), len(set(owners)), undated)
+    if reason:
+        nan = float("nan")
+        return FleetLaw(*shape, nan, nan, nan, {}, (), np.empty((0, 3)), reason)
+    starts = np.array([[np.log(n), np.log(g), 0.1] for n in (50, 150, 400) for g in (0.5, 1.0)])
     resampled = submitter_weights(owners, settings.fleet_bootstraps, settings.seed)
     with one_thread(1):
         theta, levels, cost = solve(data, np.ones((len(starts), len(data.weight))), starts)
@@ -120,9 +121,7 @@ def fit_fleet(frame: pl.DataFrame, benchmark: str, settings: MethodSettings) -> 
         draws, _, _ = solve(data, resampled, np.repeat(theta[[best]], len(resampled), axis=0))
         rows = _rows(data, theta[best], settings)
     return FleetLaw(
-        benchmark=benchmark,
-        row_count=len(data.weight),
-        submitter_count=len(set(owners)),
+        *shape,
         half_count=float(np.exp(theta[best, 0])),
         exponent=float(np.exp(theta[best, 1])),
         yearly_gain=float(theta[best, 2]),

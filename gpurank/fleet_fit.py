@@ -67,67 +67,87 @@ def solve(data: Sample, copies: Floats, start: Floats) -> tuple[Floats, Floats, 
         start: (b, 3) first ln Nc, ln g, s.
 
     Returns:
-        (b, 3) parameters, (b, m) model levels, (b,) loss.
+        (b, 3) parameters, (b, m) model levels, (b,) loss. The level of a model without rows in a
+        resample is nan.
     """
     member = np.eye(len(data.models))[data.model]
     theta = np.clip(start, _LOW, _HIGH)
-    total = (copies * data.weight) @ member
-    levels = ((copies * data.weight) * (data.log_minutes - law(data, theta))) @ member
-    levels = levels / np.where(total > 0, total, 1)
-    damping = np.full(len(theta), 1e-2)
+    mass = copies * data.weight
+    total = mass @ member
+    levels = (mass * (data.log_minutes - law(data, theta))) @ member / np.where(total > 0, total, 1)
     cost = _loss(data, copies, theta, levels)
+    damping = np.full(len(theta), 1e-2)
+    live = np.arange(len(theta))
     for _ in range(_STEPS):
-        residual = data.log_minutes - law(data, theta) - levels[:, data.model]
-        robust = copies * data.weight / np.sqrt(1 + data.weight * (residual / _SCALE) ** 2)
-        step, shift = _step(_slopes(data, theta), residual, robust, member, damping)
-        trial = np.clip(theta + step, _LOW, _HIGH)
-        moved = levels + shift
-        new = _loss(data, copies, trial, moved)
-        better: Bools = new <= cost
-        gain = np.where(better, cost - new, 0.0)
-        theta = np.where(better[:, None], trial, theta)
-        levels = np.where(better[:, None], moved, levels)
-        cost = np.where(better, new, cost)
-        damping = np.clip(np.where(better, damping / 4, damping * 8), 1e-9, 1e6)
-        if not (gain > 1e-12 * (1 + cost)).any() and (better | (damping >= 1e6)).all():
+        # Those that have converged leave, so that a few slow ones do not hold up the rest.
+        now, at, own = theta[live], levels[live], copies[live]
+        step, shift = _step(data, now, at, own, member, damping[live])
+        trial, moved = np.clip(now + step, _LOW, _HIGH), at + shift
+        new = _loss(data, own, trial, moved)
+        better: Bools = new <= cost[live]
+        is_done = better & (cost[live] - new <= 1e-12 * (1 + new))
+        theta[live] = np.where(better[:, None], trial, now)
+        levels[live] = np.where(better[:, None], moved, at)
+        cost[live] = np.where(better, new, cost[live])
+        damping[live] = np.clip(np.where(better, damping[live] / 4, damping[live] * 8), 1e-9, 1e6)
+        live = live[~is_done & (damping[live] < 1e6)]
+        if not len(live):
             break
-    return theta, levels, cost
+    return theta, np.where(total > 0, levels, np.nan), cost
 
 
 def law(data: Sample, theta: Floats) -> Floats:
     """ln AM without the model's level: (b, n)."""
-    power = np.exp(theta[:, [1]]) * (data.log_count - theta[:, [0]])
-    law: Floats = np.logaddexp(0, power) - theta[:, [2]] * data.years
-    return law
+    return law_at(data.log_count, data.years, theta)
 
 
-def _slopes(data: Sample, theta: Floats) -> Floats:
-    """Derivatives of the law by ln Nc, ln g and s: (b, n, 3)."""
-    exponent = np.exp(theta[:, [1]])
-    power = exponent * (data.log_count - theta[:, [0]])
-    rise = 1 / (1 + np.exp(-power))
-    flat = np.broadcast_to(-data.years, power.shape)
-    return np.stack([-exponent * rise, rise * power, flat], axis=2)
+def law_at(log_count: Floats, years: Floats, theta: Floats) -> Floats:
+    """ln AM without the model's level at n counts and years since a model's first date: (b, n)."""
+    power = np.exp(theta[:, [1]]) * (log_count - theta[:, [0]])
+    found: Floats = np.maximum(power, 0) + np.log1p(np.exp(-np.abs(power)))
+    found -= theta[:, [2]] * years
+    return found
 
 
 def _step(
-    slopes: Floats, residual: Floats, robust: Floats, member: Floats, damping: Floats
+    data: Sample, theta: Floats, levels: Floats, copies: Floats, member: Floats, damping: Floats
 ) -> tuple[Floats, Floats]:
-    """One damped step of the shared parameters, the models' levels eliminated exactly."""
+    """One damped step of the shared parameters, the models' levels eliminated exactly.
+
+    With r = 1 / (1 + (Nc / N)^g) and p = g ln(N / Nc) the law's slopes by ln Nc, ln g and s are
+    -g r, r p and -years.
+    """
+    exponent = np.exp(theta[:, [1]])
+    power = exponent * (data.log_count - theta[:, [0]])
+    small = np.exp(-np.abs(power))
+    rise = np.where(power > 0, 1.0, small) / (1 + small)
+    fitted = np.maximum(power, 0) + np.log1p(small) - theta[:, [2]] * data.years
+    residual = data.log_minutes - fitted - levels[:, data.model]
+    robust = copies * data.weight / np.sqrt(1 + data.weight * (residual / _SCALE) ** 2)
     total = robust @ member
-    safe = np.where(total > 0, total, 1)
-    share = robust[:, :, None] * slopes
-    mean_slope = np.einsum("bnk,nm->bmk", share, member) / safe[:, :, None]
-    mean_residual = ((robust * residual) @ member) / safe
-    number = member.argmax(axis=1)
-    centred = slopes - mean_slope[:, number]
-    left = np.einsum("bnk,bnl->bkl", robust[:, :, None] * centred, centred)
-    right = np.einsum("bnk,bn->bk", robust[:, :, None] * centred, residual)
-    scale = np.einsum("bkk->bk", left)
-    left = left + (damping[:, None] * scale + 1e-10)[:, :, None] * np.eye(3)
-    step = np.linalg.solve(left, right[:, :, None])[:, :, 0]
-    shift = mean_residual - np.einsum("bmk,bk->bm", mean_slope, step)
+    share = 1 / np.where(total > 0, total, 1)
+    slopes = (-exponent * rise, rise * power, np.broadcast_to(-data.years, rise.shape))
+    weighed = [robust * slope for slope in slopes]
+    sums = [one @ member for one in weighed]
+    rest = (robust * residual) @ member
+    left, right = np.empty((len(theta), 3, 3)), np.empty((len(theta), 3, 1))
+    for i in range(3):
+        right[:, i, 0] = _dot(weighed[i], residual) - _dot(sums[i] * share, rest)
+        for j in range(i + 1):
+            product = _dot(weighed[i], slopes[j]) - _dot(sums[i] * share, sums[j])
+            left[:, i, j] = left[:, j, i] = product
+    scale = np.einsum("bkk->b", left)
+    left += (damping * scale + 1e-10)[:, None, None] * np.eye(3)
+    step = np.asarray(np.linalg.solve(left, right)[:, :, 0], dtype=np.float64)
+    shift: Floats = rest * share
+    for i in range(3):
+        shift -= sums[i] * share * step[:, [i]]
     return step, np.where(total > 0, shift, 0.0)
+
+
+def _dot(one: Floats, other: Floats) -> Floats:
+    product: Floats = np.einsum("bn,bn->b", one, other)
+    return product
 
 
 def _loss(data: Sample, copies: Floats, theta: Floats, levels: Floats) -> Floats:

@@ -1,4 +1,5 @@
-"""Fit the fleet law: analysis.fleet_law, break_even, fleet_result and model_scaling."""
+"""Fit the fleet law and predict with it: analysis.fleet_law, break_even, fleet_result,
+model_scaling, prediction and prediction_check."""
 
 from __future__ import annotations
 
@@ -6,16 +7,18 @@ from dataclasses import asdict
 from typing import Any
 
 import duckdb
+import polars as pl
 
 from gpurank.fleet import LEVELS, FleetLaw, fit_fleet
 from gpurank.method import MethodSettings, benchmarks, method_settings
 from gpurank.modelfit import model_scaling
+from gpurank.prediction import count_grid, predictor
 from gpurank.settings import Settings
 from tasks.configuration import read_configuration, write
 
 
 def run(con: duckdb.DuckDBPyConnection, settings: Settings | MethodSettings) -> dict[str, Any]:
-    """Fit each benchmark's fleet law and its models' own scaling; write the four tables.
+    """Fit each benchmark's fleet law and its models' own scaling; write the six tables.
 
     Returns:
         benchmarks fitted, those refused with the reason.
@@ -37,12 +40,33 @@ def run(con: duckdb.DuckDBPyConnection, settings: Settings | MethodSettings) -> 
         for model in model_scaling(frame, benchmark)
     ]
     write(con, "analysis.model_scaling", models)
+    _predict(con, frame, fitted, settings)
     refused = {law.benchmark: law.reason for law in laws if law.reason is not None}
     return {"benchmarks": [law.benchmark for law in fitted], "refused": refused}
 
 
+def _predict(
+    con: duckdb.DuckDBPyConnection,
+    frame: pl.DataFrame,
+    laws: list[FleetLaw],
+    settings: MethodSettings,
+) -> None:
+    predicted: list[dict[str, Any]] = []
+    checks: list[dict[str, Any]] = []
+    for law in laws:
+        made = predictor(frame, law.benchmark, law, settings)
+        if made is None:
+            continue
+        place = {"benchmark": law.benchmark}
+        predicted += [{**place, **asdict(p)} for p in made.predict(count_grid(made.data))]
+        checks.append({**place, **asdict(made.check())})
+    write(con, "analysis.prediction", predicted)
+    write(con, "analysis.prediction_check", checks)
+
+
 def _law(law: FleetLaw) -> dict[str, Any]:
-    row: dict[str, Any] = {"benchmark": law.benchmark, "row_count": law.row_count}
+    counts = ("benchmark", "row_count", "submitter_count", "estimated_date_count")
+    row: dict[str, Any] = {name: getattr(law, name) for name in counts}
     known = law.reason is None
     for name in ("half_count", "exponent", "yearly_gain"):
         row[name] = getattr(law, name) if known else None
