@@ -196,7 +196,7 @@ def rounds(con: DuckDBPyConnection) -> Answer:
         "v.file_count, v.byte_count, v.taken_at "
         "from raw.round_version v "
         "left join (select round_id, count(*) result_count, count(score_min) scored_count "
-        "from marts.result group by round_id) using (round_id) "
+        "from marts.result group by round_id) s using (round_id) "
         "order by try_cast(string_split(v.round_id[2:], '.') as integer[])",
         title="rounds in the warehouse",
     )

@@ -8,7 +8,8 @@ import duckdb
 import pyarrow.parquet as pq
 import pytest
 
-from gpurank import explain, roundlock
+import gpurank
+from gpurank import explain, health, roundlock
 from gpurank.settings import Settings, load
 from gpurank.store import Store, StoreError, read_manifest
 from tasks import assemble, publish, shipped
@@ -93,6 +94,44 @@ def test_damaged_or_missing_facts_are_told(full: Settings, tmp_path: Path) -> No
     with pytest.raises(StoreError, match="damaged"):
         shipped.adopt("v3.0", settings, facts)
     assert Store(settings.raw_dir).rounds() == ()
+
+
+def test_the_python_interface_answers_with_frames(full: Settings) -> None:
+    build(full)
+    home = full.home
+    ranked = gpurank.rank("resnet", "v3.0", home=home)
+    assert ranked["result_id"].to_list() == [_RESULT, "v3.0/Acme/acme_n1/resnet"]
+    assert ranked["delay_cost"].to_list() == pytest.approx([400.0, 512.0])
+    assert gpurank.rank("resnet", home=home)["round_id"].unique().to_list() == ["v4.0"]
+    assert gpurank.rank("resnet", pooled=True, limit=3, home=home).height == 3
+    held = gpurank.rounds(home)
+    assert held["round_id"].to_list() == ["v3.0", "v4.0"]
+    assert held["scored_count"].to_list() == [2, 2]
+    assert gpurank.table("marts.result", home).height == 4
+    assert gpurank.why(_RESULT, home).result["accelerator_count"] == 32
+    with gpurank.connect(home) as con:
+        assert con.execute("select count(*) from marts.run").fetchall() == [(20,)]
+    with pytest.raises(gpurank.NoData, match=r"did you mean marts\.result"):
+        gpurank.table("marts.results", home)
+    with pytest.raises(gpurank.NoData, match="did you mean resnet"):
+        gpurank.rank("resnet50", home=home)
+    with pytest.raises(gpurank.NoData, match=r"ranked in v9\.9; it is in v3\.0, v4\.0"):
+        gpurank.rank("resnet", "v9.9", home=home)
+    with pytest.raises(gpurank.NoData, match="did you mean v3"):
+        gpurank.why("v3.0/Zeta/zeta_n5/resnet", home)
+
+
+def test_health_sees_damage(full: Settings) -> None:
+    build(full)
+    assert "bad" not in health.examine(full).column("state")
+    held = health.rounds(full)
+    assert held.column("results") == [2, 2] and held.column("is_in_warehouse") == [True, True]
+    latest = Store(full.raw_dir).latest("v3.0")
+    assert latest is not None
+    (full.raw_dir / "v3.0" / latest.version_id / "run.parquet").write_bytes(b"half")
+    found = health.examine(full)
+    (bad,) = (row for row in found.rows if row[1] == "bad")
+    assert bad[0] == "v3.0" and "other bytes" in bad[2]
 
 
 def test_a_number_is_walked_back_to_its_lines(full: Settings) -> None:
