@@ -10,6 +10,8 @@ from gpurank.issues import Issues
 from gpurank.layout import Place, system_paths
 from gpurank.rounds import BenchmarkRule, Round, Rounds
 
+_NONE = "(none named)"
+
 
 @dataclass(slots=True)
 class _Folder:
@@ -36,13 +38,13 @@ class Folders:
         """Folders seen."""
         return len(self._folders)
 
-    def see(self, place: Place) -> None:
+    def see(self, place: Place, *, is_read: bool = True) -> None:
         """Count a file to its folder, and to the folder that this one is nested in."""
         if place.folder_id is None:
             return
         folder = self._folders.setdefault(place.folder_id, _Folder(place))
         folder.file_count += 1
-        folder.result_log_count += place.kind == "result_log"
+        folder.result_log_count += is_read and place.kind == "result_log"
         if place.is_nested:
             parent_id = parent_folder(place)
             parent = Place(
@@ -63,7 +65,7 @@ class Folders:
             return
         folder = self._folders[place.folder_id]
         folder.read_log_count += 1
-        if named is not None:
+        if named is not None and named.strip():
             folder.named.add(named)
 
     def extra_log(self, place: Place, keys: Collection[str | None]) -> None:
@@ -103,7 +105,7 @@ class Folders:
             source = "log"
             benchmark = next(iter(folder.named)) if len(folder.named) == 1 else None
         rule = self._rounds.rule(self._round.round_id, benchmark or "")
-        system_path = next((p for p in system_paths(place) if p in self._systems), None)
+        system_path = self._system_path(folder_id, place)
         reason = self._quarantine_reason(folder, benchmark, source, rule, results)
         if reason is not None:
             self._issues.add("warning", "folder_quarantined", reason, folder_id=folder_id)
@@ -114,15 +116,27 @@ class Folders:
             "submitter_folder": place.submitter_folder,
             "package_folder": place.package_folder,
             "system_folder": place.system_folder,
-            "benchmark_folder": place.folder_id.rpartition("/")[2]
-            if place.is_nested and place.folder_id
-            else benchmark or "",
+            "benchmark_folder": _below_system(place) if place.is_nested else benchmark or _NONE,
             "benchmark_folder_source": source,
             "result_log_count": folder.result_log_count,
             "file_count": folder.file_count,
             "system_path": system_path,
             "quarantine_reason": reason,
         }
+
+    def _system_path(self, folder_id: str, place: Place) -> str | None:
+        """The description of a folder's system; one that differs in case alone is taken too."""
+        paths = system_paths(place)
+        for path in paths:
+            if path in self._systems:
+                return path
+        spelt = {path.casefold() for path in paths}
+        near = [path for path in self._systems if path.casefold() in spelt]
+        if len(near) != 1:
+            return None
+        message = f"its system is described in {near[0]}, spelt otherwise"
+        self._issues.add("info", "system_description_spelling", message, folder_id=folder_id)
+        return near[0]
 
     def _quarantine_reason(
         self,
@@ -133,6 +147,8 @@ class Folders:
         results: set[tuple[str | None, ...]],
     ) -> str | None:
         place = folder.place
+        if place.package_folder is not None and self._round.top_folder is None:
+            return "not in a submitter's own results folder; the round has no results elsewhere"
         if place.is_nested:
             return "nested below another result folder; its logs are no result of their own"
         if benchmark is None:
@@ -178,6 +194,12 @@ class Folders:
             add("warning", "too_few_runs", f"{found} of {needed} runs are there")
         elif needed is not None and found > needed:
             add("info", "more_runs_than_needed", f"{found} runs, {needed} needed")
+
+
+def _below_system(place: Place) -> str:
+    """A nested folder's path below its system folder."""
+    below = (place.folder_id or "").partition("/results/")[2]
+    return below.partition("/")[2]
 
 
 def parent_folder(place: Place) -> str:

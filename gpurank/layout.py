@@ -63,7 +63,9 @@ def classify(path: str, round_: Round) -> Place:
         return _in_results(path, parts, top, at, round_)
     if "systems" in parts[top + 1 : -1]:
         at = parts.index("systems", top + 1)
-        if at == len(parts) - 2 and name.endswith(".json") and not name.startswith("."):
+        # Code has folders of that name too; only rounds with packages describe systems in them.
+        is_own = at == top + 1 or round_.top_folder is not None
+        if is_own and at == len(parts) - 2 and name.endswith(".json") and not name.startswith("."):
             return Place(
                 path,
                 "system_description",

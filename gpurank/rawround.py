@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from importlib.resources import files as resource_files
@@ -129,7 +130,7 @@ class _RoundReader:
     def take(self, file: SourceFileLike) -> Iterator[pa.RecordBatch]:
         """Read one file; gives out the event batches that it fills."""
         place = classify(file.path, self.round)
-        self.folders.see(place)
+        self.folders.see(place, is_read=file.withheld_reason is None)
         records = Records()
         kind, ignored = str(place.kind), None
         if file.withheld_reason is not None:
@@ -189,12 +190,22 @@ class _RoundReader:
             return "marker", "marks a folder; holds nothing"
         elif place.kind == "submission":
             return "submission", "names the submission's contact persons only"
-        elif not len(records):
-            return "stray", "neither a log nor a description"
         else:
-            self.folders.extra_log(place, records.key)
-            return "extra_log", "not named and placed as a result log (result_*.txt)"
+            return self._extra(file.path, place, records)
         return place.kind, None
+
+    def _extra(self, path: str, place: Place, records: Records) -> tuple[str, str]:
+        """A file that gives no row, with an issue where it looks as if it should have."""
+        if re.fullmatch(r"scaling[^/]*\.json", path.rpartition("/")[2], re.IGNORECASE):
+            message = "only a file called scaling.json beside the logs scales a result; not applied"
+            self.issues.add("warning", "scaling_misnamed", message, path, folder_id=place.folder_id)
+        if not len(records):
+            return "stray", "neither a log nor a description"
+        if place.folder_id is None and "run_start" in records.key:
+            message = "a run's log that stands in no result folder; it counts nowhere"
+            self.issues.add("warning", "log_outside_results", message, path)
+        self.folders.extra_log(place, records.key)
+        return "extra_log", "not named and placed as a result log (result_*.txt)"
 
     def _run(self, path: str, place: Place, records: Records) -> None:
         folder = place.benchmark_folder or LogView(records).benchmark() or ""
@@ -244,6 +255,11 @@ class _RoundReader:
         facts = power_facts(file.data, records, file.path.rpartition("/")[2])
         if facts is None:
             return "stray", "in a power folder, but holds no readings"
+        if facts.energy_j is None and (facts.reading_count or facts.device_kind == "total"):
+            message = "no energy: its readings, window or efficiency are missing or cannot be"
+            self.issues.add(
+                "warning", "power_log_unreadable", message, file.path, folder_id=place.folder_id
+            )
         self.rows["power"].append(
             {
                 "path": file.path,

@@ -27,9 +27,7 @@ _TRAILING_COMMA = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|,(?=\s*+[}\]])', re.
 # Patterns for any text are anchored where a word starts, so that none is scanned twice.
 _KV_LINE = re.compile(r"\s*([A-Za-z_][\w \t.-]*+):\s*(\S.*)")
 _BRACKET = re.compile(r"[\[\](){}]")
-_EMAIL = re.compile(
-    r"(?<![\w.+-])[\w.+-]++@[\w-]+(?:\.[\w-]+)*\.[A-Za-z]{2,}(?![A-Za-z0-9_])"
-)
+_EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]++@[\w-]+(?:\.[\w-]+)*\.[A-Za-z]{2,}(?![A-Za-z0-9_])")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _PRIVATE_KEY = re.compile(
     r"(?:^|[\W_])(?:poc|e-?mails?|authors?|maintainers?|phone)(?:$|[\W_])|poc_|contact", re.I
@@ -87,14 +85,17 @@ def decode(data: bytes) -> tuple[str, list[SystemIssue]]:
         return text, [SystemIssue("warning", "non_utf8_bytes", message, line)]
 
 
+def _is_private(key: str) -> bool:
+    """Whether a field's name says that it holds a contact person, or is an address itself."""
+    return bool(_PRIVATE_KEY.search(key) or _EMAIL.search(key))
+
+
 def scrub(value: Any) -> Any:
     """A value without contact persons, e-mail addresses and characters UTF-8 cannot hold."""
     if isinstance(value, str):
         return _EMAIL.sub("[address removed]", _SURROGATE.sub("\ufffd", value))
     if isinstance(value, dict):
-        return {
-            scrub(str(k)): scrub(v) for k, v in value.items() if not _PRIVATE_KEY.search(str(k))
-        }
+        return {scrub(str(k)): scrub(v) for k, v in value.items() if not _is_private(str(k))}
     if isinstance(value, (list, tuple)):
         return [scrub(item) for item in value]
     if isinstance(value, (set, frozenset)):
@@ -272,7 +273,7 @@ def _as_kv(text: str) -> Tree | None:
                 SystemIssue("warning", "system_duplicate_key", scrub(message), number)
             )
         tree.fields[key] = value
-    tree.fields = {key: item for key, item in tree.fields.items() if not _PRIVATE_KEY.search(key)}
+    tree.fields = {key: item for key, item in tree.fields.items() if not _is_private(key)}
     return tree if tree.fields.keys() & _KV_KEYS else None
 
 
