@@ -26,6 +26,8 @@ class CountProfile:
     ``bootstrap_ari`` is the mean adjusted Rand index between the clusters and those of resamples,
     over all rows; ``jaccard`` each cluster's mean best Jaccard overlap with a resample's clusters,
     in label order, and ``jaccard_low`` the least of them.
+    ``submitter_ari`` is the mean adjusted Rand index with the clusters found without one submitter,
+    over the rows of the others; ``submitter_ari_low`` the least, without ``submitter_low``.
     ``ward_ari`` and ``mixture_ari`` say how far two other algorithms agree.
     """
 
@@ -39,61 +41,126 @@ class CountProfile:
     jaccard: tuple[float, ...]
     jaccard_low: float
     is_stable: bool
+    submitter_ari: float | None
+    submitter_ari_low: float | None
+    submitter_low: str | None
     ward_ari: float
     mixture_ari: float
 
 
 def count_profile(
-    values: Floats, time_min: Floats, name: str, settings: MethodSettings
+    values: Floats, time_min: Floats, owners: list[str], name: str, settings: MethodSettings
 ) -> list[CountProfile]:
-    """A profile for each k of the settings that leaves enough distinct points.
+    """A profile for each k of the settings, and the chosen one, that leaves enough points.
 
     Args:
         values: (n, d) features, rows in a canonical order.
         time_min: (n,) times that order the labels.
+        owners: (n,) submitters.
         name: what the random stream is called (the benchmark).
         settings: the ks, bootstraps, references and seed.
     """
     points = len(np.unique(np.round(values, 9), axis=0))
     each = settings.cluster_minimum_points_each
-    plane = _principal(values)
-    tree = linkage(values, "ward")
+    counts = sorted({*settings.cluster_counts, settings.cluster_count})
+    data = _Data(values, _principal(values), time_min, owners, linkage(values, "ward"), name)
     with one_thread(1):
-        return [
-            _profile(values, time_min, plane, tree, count, name, settings)
-            for count in settings.cluster_counts
-            if points >= each * count
-        ]
+        return [_profile(data, count, settings) for count in counts if points >= each * count]
 
 
-def _profile(
-    values: Floats,
-    time_min: Floats,
-    plane: Floats,
-    tree: Floats,
-    count: int,
-    name: str,
-    settings: MethodSettings,
-) -> CountProfile:
-    raw, _, inertia = fit(values, count, settings)
-    labels = np.argsort(by_time(raw, time_min, count))[raw]
-    ari, jaccard = _stability(plane, labels, count, name, settings)
-    gap, gap_sd = _gap(plane, inertia, count, name, settings)
+def count_note(profiles: list[CountProfile], chosen: int) -> str:
+    """One sentence on how well the data supports the chosen k, and which k it would choose."""
+    own = next((p for p in profiles if p.cluster_count == chosen), None)
+    if own is None:
+        return f"k = {chosen} leaves too few distinct points a cluster to be examined"
+    stable = [p.cluster_count for p in profiles if p.is_stable]
+    gap = max(profiles, key=lambda p: p.gap).cluster_count
+    silhouette = max(profiles, key=lambda p: p.silhouette).cluster_count
+    text = (
+        f"k = {chosen} is {'stable' if own.is_stable else 'not stable'}: in resamples its weakest "
+        f"cluster comes back with Jaccard {own.jaccard_low:.2f} ({_STABLE:.2f} needed), adjusted "
+        f"Rand {own.bootstrap_ari:.2f}"
+    )
+    if own.submitter_ari_low is not None:
+        text += f", without {own.submitter_low} {own.submitter_ari_low:.2f}"
+    stable_text = ", ".join(map(str, stable)) or "none"
+    return f"{text}; stable are {stable_text}; gap prefers {gap}, silhouette {silhouette}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Data:
+    values: Floats
+    plane: Floats
+    time_min: Floats
+    owners: list[str]
+    tree: Floats
+    name: str
+
+
+def _profile(data: _Data, count: int, settings: MethodSettings) -> CountProfile:
+    raw, inertia = _labels(data, count, settings)
+    labels = np.argsort(by_time(raw, data.time_min, count))[raw]
+    ari, jaccard = _stability(data.plane, labels, count, data.name, settings)
+    gap, gap_sd = _gap(data.plane, inertia, count, data.name, settings)
+    without = _without_each(data, labels, count, settings)
+    worst = min(without, key=lambda pair: pair[1], default=(None, None))
     mixture = GaussianMixture(count, n_init=2, random_state=settings.seed, reg_covar=1e-4)
     return CountProfile(
         cluster_count=count,
         inertia=inertia,
-        silhouette=float(silhouette_score(values, labels)),
-        calinski_harabasz=float(calinski_harabasz_score(values, labels)),
+        silhouette=float(silhouette_score(data.values, labels)),
+        calinski_harabasz=float(calinski_harabasz_score(data.values, labels)),
         gap=gap,
         gap_sd=gap_sd,
         bootstrap_ari=ari,
         jaccard=jaccard,
         jaccard_low=min(jaccard),
         is_stable=min(jaccard) >= _STABLE,
-        ward_ari=float(adjusted_rand_score(labels, fcluster(tree, count, "maxclust"))),
-        mixture_ari=float(adjusted_rand_score(labels, mixture.fit_predict(plane))),
+        submitter_ari=float(np.mean([v for _, v in without])) if without else None,
+        submitter_ari_low=worst[1],
+        submitter_low=worst[0],
+        ward_ari=float(adjusted_rand_score(labels, fcluster(data.tree, count, "maxclust"))),
+        mixture_ari=float(adjusted_rand_score(labels, mixture.fit_predict(data.plane))),
     )
+
+
+def _labels(data: _Data, count: int, settings: MethodSettings) -> tuple[Ints, float]:
+    """Labels and inertia: the published clusters for the chosen k, the same starts for others."""
+    if count == settings.cluster_count:
+        raw, _, inertia = fit(data.values, count, settings)
+        return raw, inertia
+    rng = generator(settings, data.name, "profile", str(count))
+    ones = np.ones((1, len(data.values)))
+    # Plain seeding needs more starts than the library's to find the same optimum.
+    found = batched_kmeans(data.plane, ones, count, 6 * settings.cluster_starts, rng)
+    return found.labels[0], float(found.inertia[0])
+
+
+def _without_each(
+    data: _Data, labels: Ints, count: int, settings: MethodSettings
+) -> list[tuple[str, float]]:
+    """Each submitter, and the adjusted Rand index of the others' rows clustered without it.
+
+    A submitter without whom too few distinct points remain is left out.
+    """
+    owners = np.array(data.owners)
+    weights = []
+    for name in np.unique(owners).tolist():
+        kept = owners != name
+        points = len(np.unique(np.round(data.plane[kept], 9), axis=0))
+        if points >= settings.cluster_minimum_points_each * count:
+            weights.append((name, kept.astype(np.float64)))
+    if not weights:
+        return []
+    rng = generator(settings, data.name, "submitter", str(count))
+    fits = batched_kmeans(
+        data.plane, np.stack([w for _, w in weights]), count, settings.cluster_submitter_starts, rng
+    )
+    whole = np.eye(count)[labels]
+    return [
+        (name, _ari((whole * kept[:, None]).T @ np.eye(count)[found]))
+        for (name, kept), found in zip(weights, fits.labels, strict=True)
+    ]
 
 
 def _principal(values: Floats) -> Floats:
@@ -122,16 +189,14 @@ def _stability(
     fits = batched_kmeans(
         plane, weights.astype(np.float64), count, settings.cluster_bootstrap_starts, rng
     )
-    whole = np.eye(count)[labels]
-    scores = np.array([_ari(whole.T @ np.eye(count)[found]) for found in fits.labels])
-    best = np.empty((len(weights), count))
-    for b, found in enumerate(fits.labels):
-        there = weights[b] > 0
-        mine, other = whole[there], np.eye(count)[found[there]]
-        shared = mine.T @ other
-        union = mine.sum(axis=0)[:, None] + other.sum(axis=0)[None, :] - shared
-        best[b] = np.where(union > 0, shared / np.where(union > 0, union, 1), 0).max(axis=1)
-    return float(scores.mean()), tuple(float(v) for v in best.mean(axis=0))
+    whole, found = np.eye(count)[labels], np.eye(count)[fits.labels]
+    scores = [_ari(table) for table in whole.T @ found]
+    there = (weights > 0).astype(np.float64)
+    shared = whole.T @ (found * there[:, :, None])
+    mine, other = there @ whole, np.einsum("bn,bnk->bk", there, found)
+    union = mine[:, :, None] + other[:, None, :] - shared
+    best = np.where(union > 0, shared / np.where(union > 0, union, 1), 0).max(axis=2)
+    return float(np.mean(scores)), tuple(float(v) for v in best.mean(axis=0))
 
 
 def _ari(table: Floats) -> float:

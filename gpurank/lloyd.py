@@ -45,16 +45,23 @@ def batched_kmeans(
     mass = np.repeat(weights, starts, axis=0)
     centres = _plus_plus(tiled, mass, count, rng)
     labels = np.full(mass.shape, -1, dtype=np.int64)
+    inertia = np.full(len(mass), np.inf)
+    live = np.arange(len(mass))
     for _ in range(_STEPS):
-        new, distance = _assign(tiled, centres)
-        if np.array_equal(new, labels):
+        here = tiled if shared else tiled[:, live]
+        new, distance = _assign(here, centres[:, live])
+        inertia[live] = (distance * mass[live]).sum(axis=1)
+        moved = (new != labels[live]).any(axis=1)
+        labels[live] = new
+        # Those that stand still leave, so that a few slow ones do not hold up the rest.
+        live, new = live[moved], new[moved]
+        if not len(live):
             break
-        labels = new
-        centres = _means(tiled, mass, labels, centres)
-    inertia = (distance * mass).sum(axis=1).reshape(size, starts)
-    best = inertia.argmin(axis=1)
+        here = tiled if shared else tiled[:, live]
+        centres[:, live] = _means(here, mass[live], new, centres[:, live])
+    best = inertia.reshape(size, starts).argmin(axis=1)
     picked = np.arange(size) * starts + best
-    return Fits(labels[picked], inertia.min(axis=1))
+    return Fits(labels[picked], inertia[picked])
 
 
 def _plus_plus(axes: Floats, mass: Floats, count: int, rng: np.random.Generator) -> Floats:

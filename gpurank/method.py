@@ -59,6 +59,7 @@ class MethodSettings:
     cluster_counts: tuple[int, ...] = (2, 3, 4, 5, 6, 7, 8)
     cluster_bootstraps: int = 100
     cluster_bootstrap_starts: int = 4
+    cluster_submitter_starts: int = 12
     gap_references: int = 20
     # fleet law
     fleet_first_round: str = "v1.0"

@@ -8,7 +8,7 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from gpurank.cluster_count import CountProfile, count_profile
+from gpurank.cluster_count import CountProfile, count_note, count_profile
 from gpurank.clustering import Clustering, ClusterProfile, cluster, profile
 from gpurank.method import MethodSettings, analysis_set, benchmarks, floats, method_settings
 from gpurank.settings import Settings
@@ -36,8 +36,9 @@ def run(con: duckdb.DuckDBPyConnection, settings: Settings | MethodSettings) -> 
             profiles.append(_refusal(found, len(rows)))
             continue
         clustered.append(benchmark)
+        owners = rows["submitter"].fill_null("").to_list()
         scores = count_profile(
-            found.features.values, floats(rows, "score_min"), benchmark, settings
+            found.features.values, floats(rows, "score_min"), owners, benchmark, settings
         )
         members += _members(found)
         profiles += _profiles(found, rows, scores, settings)
@@ -62,13 +63,16 @@ def _members(found: Clustering) -> list[dict[str, Any]]:
 def _profiles(
     found: Clustering, rows: pl.DataFrame, scores: list[CountProfile], settings: MethodSettings
 ) -> list[dict[str, Any]]:
-    chosen = [s for s in scores if s.cluster_count == settings.cluster_count]
+    chosen = next((s for s in scores if s.cluster_count == settings.cluster_count), None)
+    note = count_note(scores, settings.cluster_count)
     return [
         {
             **asdict(entry),
             "benchmark": found.benchmark,
-            "jaccard": chosen[0].jaccard[entry.cluster_label - 1] if chosen else None,
+            "jaccard": chosen.jaccard[entry.cluster_label - 1] if chosen else None,
             "inertia": found.inertia,
+            "is_count_stable": chosen.is_stable if chosen else None,
+            "count_note": note,
             "row_count": len(rows),
             "reason": None,
         }
@@ -77,5 +81,6 @@ def _profiles(
 
 
 def _refusal(found: Clustering, row_count: int) -> dict[str, Any]:
-    blank = dict.fromkeys((*ClusterProfile.__dataclass_fields__, "jaccard", "inertia"))
+    more = ("jaccard", "inertia", "is_count_stable", "count_note")
+    blank = dict.fromkeys((*ClusterProfile.__dataclass_fields__, *more))
     return {**blank, "benchmark": found.benchmark, "row_count": row_count, "reason": found.reason}

@@ -11,7 +11,7 @@ import pytest
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
-from gpurank.cluster_count import _ari, count_profile
+from gpurank.cluster_count import CountProfile, _ari, count_note, count_profile
 from gpurank.clustering import cluster, cluster_name, profile, restore, scale
 from gpurank.lloyd import batched_kmeans
 from gpurank.method import MethodError, MethodSettings, floats, one_thread
@@ -130,29 +130,52 @@ def test_skewed_counts_do_not_swallow_the_rest(configurations: Any) -> None:
     assert found.labels.tolist() == [3] * 20 + [2] * 10 + [1]
 
 
+def profiles(values: Any, time: Any, own: MethodSettings = SETTINGS) -> dict[int, CountProfile]:
+    owners = [f"submitter {i % 7}" for i in range(len(values))]
+    return {p.cluster_count: p for p in count_profile(values, time, owners, "x", own)}
+
+
 def test_planted_groups_are_stable_and_a_cloud_is_not(configurations: Any) -> None:
     frame, _ = planted(configurations)
     features = scale(frame, SETTINGS.features)
-    time = floats(frame, "score_min")
-    rows = {p.cluster_count: p for p in count_profile(features.values, time, "x", SETTINGS)}
+    rows = profiles(features.values, floats(frame, "score_min"))
     assert rows[5].is_stable and rows[5].bootstrap_ari > 0.95
-    assert rows[5].ward_ari > 0.95
+    assert rows[5].ward_ari > 0.95 and rows[5].mixture_ari > 0.9
+    assert rows[5].submitter_ari_low is not None and rows[5].submitter_ari_low > 0.95
+    assert count_note(list(rows.values()), 5).startswith("k = 5 is stable: ")
     cloud = np.random.default_rng(2).normal(size=(150, 2))
-    found = {
-        p.cluster_count: p
-        for p in count_profile(
-            cloud, np.exp(cloud[:, 0]), "cloud", replace(SETTINGS, cluster_counts=(5,))
-        )
-    }
+    found = profiles(cloud, np.exp(cloud[:, 0]), replace(SETTINGS, cluster_counts=(5,)))
     assert not found[5].is_stable
     assert found[5].bootstrap_ari < 0.8
     assert found[5].bootstrap_ari < rows[5].bootstrap_ari
+    note = count_note(list(found.values()), 5)
+    assert note.startswith("k = 5 is not stable: ") and "stable are none" in note
+
+
+def test_a_submitter_that_makes_a_cluster_alone_is_named() -> None:
+    # Groups at 0, 10 and 20; all of the last are one submitter's.
+    rng = np.random.default_rng(5)
+    values = np.concatenate([rng.normal(c, 0.1, (20, 2)) for c in (0, 10, 20)])
+    owners = [f"s{i % 4}" for i in range(40)] + ["alone"] * 20
+    own = replace(SETTINGS, cluster_count=3, cluster_counts=(3,))
+    found = count_profile(values, np.exp(values[:, 0]), owners, "x", own)[0]
+    assert found.submitter_low == "alone"
+    assert found.submitter_ari_low is not None and found.submitter_ari_low < 0.9
+    # Without any of the four others all three groups remain: (4 x 1 + the one) / 5.
+    assert found.submitter_ari == pytest.approx((4 + found.submitter_ari_low) / 5)
 
 
 def test_ks_that_the_points_cannot_carry_are_left_out() -> None:
     values = np.repeat(np.arange(9.0)[:, None], 6, axis=0)
-    time = np.exp(values[:, 0])
-    assert [p.cluster_count for p in count_profile(values, time, "x", SETTINGS)] == [2, 3]
+    assert list(profiles(values, np.exp(values[:, 0]))) == [2, 3]
+
+
+def test_a_k_outside_the_examined_ones_is_examined_too() -> None:
+    values = np.random.default_rng(6).normal(size=(60, 2))
+    own = replace(SETTINGS, cluster_counts=(2, 3), cluster_count=9)
+    found = profiles(values, np.exp(values[:, 0]), own)
+    assert list(found) == [2, 3, 9]
+    assert count_note([found[2]], 9).startswith("k = 9 leaves too few")
 
 
 def test_batched_kmeans_reaches_the_librarys_inertia() -> None:
