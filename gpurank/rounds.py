@@ -102,8 +102,8 @@ class Rounds:
     def _alias(self, round_id: str, folder: str) -> dict[str, str]:
         order = round_order(round_id)
         for alias in self.document["folder_aliases"]:
-            inside = round_order(alias["first"]) <= order <= round_order(alias["last"])
-            if alias["folder"] == folder and inside:
+            last = round_order(alias["last"]) if "last" in alias else order
+            if alias["folder"] == folder and round_order(alias["first"]) <= order <= last:
                 return dict(alias)
         return {}
 

@@ -1,5 +1,6 @@
 -- The score of a result: olympic mean of its run times (metrics.run_set), times the convergence
--- scaling where the division is closed. No score without a reason, and no reason with one.
+-- scaling where the division is closed; a scaled result of no known division has no score. No
+-- score without a reason, and no reason with one.
 -- A set that lacks logs has a score while runs remain after the drop, and says so.
 WITH total AS (
     SELECT result_id, count(*) AS run_count, count(*) FILTER (is_converged) AS converged_run_count
@@ -27,9 +28,10 @@ WITH total AS (
         olympic.kept_minutes,
         result.scaling_factor_reported,
         CASE
-            WHEN result.scaling_path IS NULL OR result.division IS DISTINCT FROM 'closed' THEN 1.0
-            ELSE result.scaling_factor
+            WHEN result.scaling_path IS NULL OR result.division = 'open' THEN 1.0
+            WHEN result.division = 'closed' THEN result.scaling_factor
         END::DOUBLE AS scaling_factor,
+        result.division,
         CASE
             WHEN rule.basis = 'unknown' THEN 'unknown_benchmark'
             WHEN total.run_count IS NULL THEN 'no_logs'
@@ -53,6 +55,7 @@ SELECT
     END AS score_min,
     CASE
         WHEN unscaled_missing_reason IS NOT NULL THEN unscaled_missing_reason
+        WHEN scaling_factor IS NULL AND division IS NULL THEN 'unknown_division_of_scaled_result'
         WHEN scaling_factor IS NULL THEN 'unreadable_scaling_factor'
     END AS score_missing_reason,
     CASE WHEN unscaled_missing_reason IS NULL
