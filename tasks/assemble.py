@@ -37,6 +37,7 @@ def steps() -> tuple[Step, ...]:
         Step("select", _method("selection")),
         Step("cluster", _method("clustering")),
         Step("rank", _method("ranking")),
+        Step("compare", _method("sensitivity")),
         Step("scale", _method("fleet")),
         Step("check", method_checked),
         Step("marts", _layer("marts")),

@@ -63,14 +63,20 @@ def _ranked(
         name: {"scope": scope, "round_id": round_id, "benchmark": benchmark}
         for name, round_id, benchmark in part.select("result_id", "round_id", "benchmark").rows()
     }
+    ranked = rank(part, errors, settings)
+    ranks: dict[int | None, list[int]] = {}
+    for entry in ranked:
+        ranks.setdefault(labels[entry.result_id], []).append(entry.rank)
     return [
         {
             **place[entry.result_id],
             **asdict(entry),
             "site_log_sd": errors.site_sd,
-            "cluster_label": labels[entry.result_id],
+            "cluster_label": (label := labels[entry.result_id]),
+            # Of equals all get the lower rank, as in the whole list.
+            "cluster_rank": None if label is None else 1 + ranks[label].index(entry.rank),
         }
-        for entry in rank(part, errors, settings)
+        for entry in ranked
     ]
 
 

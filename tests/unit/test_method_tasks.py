@@ -13,6 +13,7 @@ import tasks.clustering
 import tasks.fleet
 import tasks.ranking
 import tasks.selection
+import tasks.sensitivity
 from gpurank.contracts import contracts
 from gpurank.method import MethodSettings
 from tasks.configuration import MissingInput
@@ -22,7 +23,9 @@ SETTINGS = MethodSettings(
     cluster_bootstraps=5, gap_references=3, cluster_counts=(2, 5), draws=50,
     fleet_bootstraps=5,
 )  # fmt: skip
-STAGES = (tasks.selection, tasks.clustering, tasks.ranking, tasks.fleet)
+STAGES = (
+    tasks.selection, tasks.clustering, tasks.ranking, tasks.sensitivity, tasks.fleet
+)  # fmt: skip
 TABLES = [c for c in contracts() if c.layer == "analysis"]
 
 
@@ -115,7 +118,21 @@ def test_row_order_and_threads_change_no_table(configurations: Any) -> None:
         assert one.execute(query).fetchall() == two.execute(query).fetchall(), declared.table
 
 
+def test_ranks_within_a_cluster_are_those_of_its_members(configurations: Any) -> None:
+    con = warehouse(world(configurations))
+    wrong = """
+        SELECT * FROM analysis.ranking AS a WHERE cluster_rank IS DISTINCT FROM (
+            SELECT CASE WHEN a.cluster_label IS NOT NULL THEN 1 + count(*) END
+            FROM analysis.ranking AS b
+            WHERE a.scope = b.scope AND a.benchmark = b.benchmark
+            AND (a.scope = 'pooled' OR a.round_id = b.round_id)
+            AND a.cluster_label = b.cluster_label AND b.rank < a.rank
+        )"""
+    assert con.execute(wrong).fetchall() == []
+    assert con.execute("SELECT max(cluster_rank) FROM analysis.ranking").fetchall()[0][0] > 1
+
+
 @pytest.mark.parametrize("stage", STAGES)
 def test_a_missing_input_is_one_clear_error(stage: Any) -> None:
-    with pytest.raises(MissingInput, match=r"metrics\.configuration.*build the SQL layers"):
+    with pytest.raises(MissingInput, match=r"not there .*build the SQL layers"):
         stage.run(duckdb.connect(), SETTINGS)
