@@ -60,7 +60,7 @@ _CORRECTION = (
 
 
 class StaleCorrection(LoadError):
-    """A declared correction whose fault is not there: upstream mended it or it names nothing."""
+    """A declared correction whose fault is not there any more: upstream mended it."""
 
 
 def load_lookups(con: duckdb.DuckDBPyConnection, rounds: Rounds | None = None) -> None:
@@ -88,11 +88,13 @@ def load_lookups(con: duckdb.DuckDBPyConnection, rounds: Rounds | None = None) -
 def load_corrections(con: duckdb.DuckDBPyConnection, records: Sequence[Mapping[str, Any]]) -> None:
     """Make lookup.correction and see that each fault is still there. Needs raw.*.
 
+    A record whose file is not in the loaded round (a part of it, or a renamed folder) corrects
+    nothing; it stands in lookup.correction_unplaced instead and becomes an issue.
+
     Raises:
-        StaleCorrection: the place is gone or holds another value than the record expects.
+        StaleCorrection: the file is there and holds another value than the record expects.
     """
-    rows = correction_rows(records)
-    insert_rows(con, "lookup.correction", _CORRECTION, rows)
+    rows, unplaced = correction_rows(records), []
     loaded = _loaded(con)
     for row in rows:
         if row["round_id"] not in loaded:
@@ -102,13 +104,17 @@ def load_corrections(con: duckdb.DuckDBPyConnection, records: Sequence[Mapping[s
             "WHERE round_id = ? AND path = ?",
             [row["round_id"], row["path"]],
         ).fetchall()
-        if not found or not _is_same(found[0][0], row["expect"]):
-            now = repr(found[0][0]) if found else "nothing"
+        if not found:
+            unplaced.append(row)
+        elif not _is_same(found[0][0], row["expect"]):
             raise StaleCorrection(
                 f"correction {row['correction_id']}: {row['round_id']} {row['path']} now holds "
-                f"{now} in {row['column_name']}, not {row['expect']!r}; upstream changed it: "
-                "look again and mend or delete the record in warehouse/corrections.yml"
+                f"{found[0][0]!r} in {row['column_name']}, not {row['expect']!r}; upstream changed "
+                "it: look again and mend or delete the record in warehouse/corrections.yml"
             )
+    placed = [row for row in rows if row not in unplaced]
+    insert_rows(con, "lookup.correction", _CORRECTION, placed)
+    insert_rows(con, "lookup.correction_unplaced", _CORRECTION, unplaced)
 
 
 def _load_csv(con: duckdb.DuckDBPyConnection, table: str, path: Path) -> None:

@@ -102,12 +102,20 @@ def test_a_correction_whose_fault_stands_is_loaded(con: duckdb.DuckDBPyConnectio
     assert con.execute("SELECT reason FROM lookup.correction").fetchone() == ("a reason",)
 
 
-@pytest.mark.parametrize("change", [{"expect": 6}, {"path": "gone"}, {"expect": None}])
+@pytest.mark.parametrize("change", [{"expect": 6}, {"expect": None}])
 def test_a_mended_fault_stops_the_analysis_and_names_the_record(
     con: duckdb.DuckDBPyConnection, change: dict[str, Any]
 ) -> None:
     with pytest.raises(StaleCorrection, match=r"correction c: v4\.0 .* now holds .*upstream"):
         load_corrections(con, [RECORD | change])
+
+
+def test_a_correction_whose_file_is_not_there_corrects_nothing(
+    con: duckdb.DuckDBPyConnection,
+) -> None:
+    load_corrections(con, [RECORD | {"path": "gone"}])
+    assert con.execute("SELECT * FROM lookup.correction").fetchall() == []
+    assert con.execute("SELECT path FROM lookup.correction_unplaced").fetchall() == [("gone",)]
 
 
 def test_a_correction_of_a_round_that_is_not_loaded_is_left_alone(
