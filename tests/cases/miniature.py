@@ -7,7 +7,7 @@ fill it the way submitters do. :func:`build` reads it into a warehouse in memory
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +69,15 @@ def mllog(items: Iterable[Record], prefix: str = "", end: str = "\n") -> bytes:
     return "".join(lines).encode()
 
 
+def mll(items: Iterable[Record]) -> bytes:
+    """Records in v0.6's form."""
+    lines = [
+        f":::MLL {time_ms / 1000:.3f} {key}: {json.dumps({'value': value, 'metadata': metadata})}\n"
+        for time_ms, key, value, metadata in items
+    ]
+    return "".join(lines).encode()
+
+
 def log(minutes: float, start_ms: int = T0, **options: Any) -> bytes:
     """A plain run's log; ``prefix`` and ``end`` as in :func:`mllog`, others as in records."""
     form = {name: options.pop(name) for name in ("prefix", "end") if name in options}
@@ -110,6 +119,7 @@ class Mini(dict[str, bytes]):
         minutes: Sequence[float],
         described: Mapping[str, Any] | None = None,
         name: str = "result_{}.txt",
+        dialect: Callable[..., bytes] = mllog,
         **options: Any,
     ) -> str:
         """Logs of one result in ``<submitter>/<system>/<benchmark>``; gives the folder's path.
@@ -119,8 +129,10 @@ class Mini(dict[str, bytes]):
         submitter, machine, benchmark = folder.split("/")
         path = f"{submitter}/results/{machine}/{benchmark}"
         options.setdefault("benchmark", benchmark)
+        form = {key: options.pop(key) for key in ("prefix", "end") if key in options}
         for number, value in enumerate(minutes):
-            self[f"{path}/{name.format(number)}"] = log(value, self.start(), **options)
+            items = records(value, self.start(), **options)
+            self[f"{path}/{name.format(number)}"] = dialect(items, **form)
         if described is not None:
             fields = {"submitter": submitter} | dict(described)
             self[f"{submitter}/systems/{machine}.json"] = system(**fields)
