@@ -104,14 +104,15 @@ def validate(
 def _rows_before(
     con: duckdb.DuckDBPyConnection, layer: str, settings: Settings
 ) -> dict[str, int] | None:
-    """Rows a table of the warehouse in use, where the new one holds all of its rounds."""
+    """Rows a table of the warehouse in use, where the new one holds the same bytes and more."""
     import duckdb
 
     from gpurank.reading import ask, open_warehouse
 
     if settings.accept_shrink:
         return None
-    held = "select round_id from raw.round_version"
+    # Where a round's bytes changed, its raw tables were compared when it was ingested.
+    held = "select round_id, content_hash from raw.round_version"
     tables = "select table_name from information_schema.tables where table_schema = ?"
     try:
         with open_warehouse(settings.warehouse_path) as old:
