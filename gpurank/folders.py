@@ -8,9 +8,12 @@ from typing import Any
 
 from gpurank.issues import Issues
 from gpurank.layout import Place, system_paths
+from gpurank.privacy import blank_contacts
 from gpurank.rounds import BenchmarkRule, Round, Rounds
 
 _NONE = "(none named)"
+# One word is usual; a longer file is something else and need not be kept whole.
+_LONGEST_PARAMS = 1000
 
 
 @dataclass(slots=True)
@@ -20,6 +23,7 @@ class _Folder:
     result_log_count: int = 0
     read_log_count: int = 0
     extra_run_count: int = 0
+    checker_params: str | None = None
     named: set[str] = field(default_factory=set)
 
 
@@ -74,6 +78,12 @@ class Folders:
         if place.folder_id is not None and "/" not in below and "run_start" in keys:
             self._folders[place.folder_id].extra_run_count += 1
 
+    def checker_params(self, place: Place, data: bytes) -> None:
+        """Note what the submission told the consortium's checker to do otherwise (one line)."""
+        text = " ".join(blank_contacts(data).decode("utf-8", "replace").split())
+        if place.folder_id is not None:
+            self._folders[place.folder_id].checker_params = text[:_LONGEST_PARAMS] or None
+
     def system(self, path: str) -> None:
         """Note a system description."""
         self._systems.add(path)
@@ -121,6 +131,7 @@ class Folders:
             "result_log_count": folder.result_log_count,
             "file_count": folder.file_count,
             "system_path": system_path,
+            "checker_params": folder.checker_params,
             "quarantine_reason": reason,
         }
 

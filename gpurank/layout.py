@@ -19,6 +19,7 @@ Kind = Literal[
     "system_description",
     "scaling",
     "power",
+    "checker_params",
     "submission",
     "marker",
     "stray",
@@ -28,6 +29,7 @@ Kind = Literal[
 _RESULT_LOG = re.compile(r"result_.*\.txt")
 _MARKERS = frozenset({".gitkeep", ".gitignore", ".DS_Store"})
 _POWER = "power"
+_CHECKER_PARAMS = "package_checker_params"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +136,8 @@ def _kind(name: str, deeper: list[str]) -> Kind:
         return "result_log"
     if not deeper and name == "scaling.json":
         return "scaling"
+    if not deeper and name.partition(".")[0] == _CHECKER_PARAMS:
+        return "checker_params"
     if deeper and deeper[0] == _POWER and name.endswith(".txt"):
         return "power"
     return _other_kind(name)

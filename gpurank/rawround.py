@@ -186,6 +186,8 @@ class _RoundReader:
             self._scaling(file, place)
         elif place.kind == "power":
             return self._power(file, place, records)
+        elif place.kind == "checker_params":
+            self.folders.checker_params(place, file.data)
         elif place.kind == "marker":
             return "marker", "marks a folder; holds nothing"
         elif place.kind == "submission":

@@ -126,7 +126,10 @@ def give_rules(con: duckdb.DuckDBPyConnection, given: dict[str, Any]) -> None:
                 "runs_required": rule.runs_required,
                 "drop_count": rule.drop,
                 "max_nonconverged": rule.max_nonconverged,
+                "direction": rule.direction,
+                "metric": rule.metric,
                 "target": rule.target,
+                "target_second": rule.target_second,
                 "take_first_converged": rule.take_first_converged,
             }
         )

@@ -208,6 +208,17 @@ def test_scaling_factors(text: bytes, factor: float | None, kind: str | None) ->
     assert (kind in kinds(found)) == (kind is not None)
 
 
+def test_what_the_checker_was_told_is_kept_on_one_line_without_contacts() -> None:
+    told = {"Acme/results/box/bert/package_checker_params": b"rcp-bypass\r\nask a.b@example.org"}
+    found = tables(result([10] * 10) | result([10] * 10, "Acme/results/box/rgat") | told)
+    assert {row["benchmark_folder"]: row["checker_params"] for row in found["folder"]} == {
+        "bert": "rcp-bypass ask",
+        "rgat": None,
+    }
+    (file,) = [row for row in found["source_file"] if row["path"] in told]
+    assert (file["kind"], file["ignored_reason"]) == ("checker_params", None)
+
+
 def test_files_that_were_withheld_are_named() -> None:
     rounds = declared_rounds()
     path = "Acme/results/box/bert/result_0.txt"

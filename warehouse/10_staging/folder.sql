@@ -23,6 +23,7 @@ SELECT
     folder.result_log_count,
     folder.file_count,
     folder.system_path,
+    folder.checker_params,
     folder.quarantine_reason
 FROM raw.folder AS folder
 JOIN lookup.rule AS rule USING (round_id, benchmark_folder)

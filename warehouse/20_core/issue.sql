@@ -32,7 +32,7 @@ SELECT
     round_id,
     'warning' AS level,
     'division_unknown' AS kind,
-    'no division is filed; the result is in no ranking' AS message,
+    'no division is filed that can be read; the result is in no ranking' AS message,
     folder_id AS source_file,
     result_id
 FROM core.result
@@ -63,3 +63,12 @@ SELECT
 FROM lookup.correction AS correction
 JOIN raw.round_version AS loaded USING (round_id)
 LEFT JOIN core.run AS run ON correction.round_id = run.round_id AND correction.path = run.file
+
+UNION ALL BY NAME
+SELECT
+    round_id,
+    'warning' AS level,
+    'correction_unplaced' AS kind,
+    concat(correction_id, ': its file is not in what was loaded of the round') AS message,
+    path AS source_file
+FROM lookup.correction_unplaced

@@ -1,5 +1,6 @@
 -- One row a result folder: who, what system, which benchmark, and what was filed about it.
--- The division is the system description's; where that has none, the one its logs agree on.
+-- The division is the system description's; where that files none, the one its logs agree on. One
+-- that is filed but cannot be read stays unknown: logs say closed of open results, too.
 WITH log_division AS (
     SELECT
         run.round_id,
@@ -24,10 +25,14 @@ SELECT
     folder.rule_basis,
     system.system_id,
     folder.system_path,
-    coalesce(system.division, log_division.division) AS division,
+    CASE
+        WHEN nullif(trim(system.division_reported), '') IS NULL THEN log_division.division
+        ELSE system.division
+    END AS division,
     CASE
         WHEN system.division IS NOT NULL THEN 'system'
-        WHEN log_division.division IS NOT NULL THEN 'log'
+        WHEN nullif(trim(system.division_reported), '') IS NULL
+            AND log_division.division IS NOT NULL THEN 'log'
     END AS division_source,
     system.availability,
     system.is_on_premises,
@@ -45,6 +50,7 @@ SELECT
     scaling.path AS scaling_path,
     scaling.scaling_factor_reported,
     scaling.scaling_factor,
+    folder.checker_params,
     folder.result_log_count,
     folder.file_count
 FROM staging.folder AS folder

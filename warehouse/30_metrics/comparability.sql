@@ -16,6 +16,7 @@ WITH seen AS (
         seen.*,
         coalesce(span.span_id, seen.benchmark || ' ' || seen.round_id) AS span_id,
         span.span_id IS NOT NULL AS is_declared,
+        span.first_number,
         span.note
     FROM seen
     LEFT JOIN lookup.comparable_span AS span
@@ -30,6 +31,19 @@ WITH seen AS (
     SELECT benchmark, arg_max(span_id, {'count': span_count, 'last': last_number}) AS span_id
     FROM total
     GROUP BY benchmark
+), broken AS (
+    -- A break stands for every later round of its span, not for the next one alone.
+    SELECT
+        placed.benchmark,
+        placed.round_id,
+        arg_max(soft_break.after_round_id, soft_break.after_number) AS after_round_id,
+        string_agg(soft_break.reason, '; ' ORDER BY soft_break.after_number) AS reason
+    FROM placed
+    JOIN lookup.soft_break AS soft_break
+        ON placed.benchmark = soft_break.benchmark
+        AND placed.round_number >= soft_break.before_number
+        AND placed.first_number <= soft_break.after_number
+    GROUP BY placed.benchmark, placed.round_id
 )
 SELECT
     placed.benchmark,
@@ -40,9 +54,9 @@ SELECT
     placed.result_count,
     placed.scored_count,
     placed.note,
-    soft_break.after_round_id AS soft_break_after_round_id,
-    soft_break.reason AS soft_break_reason
+    broken.after_round_id AS soft_break_after_round_id,
+    broken.reason AS soft_break_reason
 FROM placed
 JOIN main USING (benchmark)
-LEFT JOIN lookup.soft_break AS soft_break
-    ON placed.benchmark = soft_break.benchmark AND placed.round_id = soft_break.before_round_id
+LEFT JOIN broken
+    ON placed.benchmark = broken.benchmark AND placed.round_id = broken.round_id

@@ -19,13 +19,19 @@ WITH finding AS (
 
     UNION ALL
     SELECT
-        result_id, 'warning', 'logged_throughput_disagrees',
+        result_id, 'warning',
+        CASE quantity WHEN 'energy' THEN 'energy_total_disagrees' ELSE 'logged_throughput_disagrees' END,
         printf(
-            'the logs of %d runs claim %.2f times the derived throughput (median of all runs)',
-            inconsistent_run_count, logged_ratio
+            'claims of %d of %d runs are %.2f (to %.2f) times the derived %s: %s',
+            disagreeing_run_count, compared_run_count, off_low, off_high, quantity, explanation
         )
-    FROM metrics.throughput
-    WHERE inconsistent_run_count > 0
+    FROM metrics.crosscheck
+    WHERE disagreeing_run_count > 0
+
+    UNION ALL
+    SELECT result_id, 'info', 'checker_params', concat('the checker was told: ', checker_params)
+    FROM core.result
+    WHERE checker_params IS NOT NULL
 
     UNION ALL
     SELECT
@@ -55,14 +61,6 @@ WITH finding AS (
     SELECT result_id, 'warning', 'energy_missing', energy_missing_reason
     FROM metrics.energy
     WHERE energy_missing_reason IS NOT NULL
-
-    UNION ALL
-    SELECT
-        result_id, 'warning', 'energy_total_disagrees',
-        printf('the submitted total is %.2f times the measured energy', total_reported_kwh / energy_kwh)
-    FROM metrics.energy
-    CROSS JOIN (FROM lookup.bound WHERE bound = 'energy_ratio') AS bound
-    WHERE total_reported_kwh / energy_kwh NOT BETWEEN bound.low AND bound.high
 )
 SELECT
     result.round_id,

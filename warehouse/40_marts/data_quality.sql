@@ -1,5 +1,5 @@
--- What a reader should know about each round's data: how the folders came out, and each kind of
--- issue with its count and one example.
+-- What a reader should know about each round's data: how the folders came out, what the rankings
+-- leave out, and each kind of issue with its count and one example.
 SELECT
     round_id,
     'folders' AS topic,
@@ -15,7 +15,9 @@ FROM marts.round_summary, (
         {'name': 'quarantined', 'value': quarantined_count},
         {'name': 'with a score', 'value': scored_count},
         {'name': 'with a throughput', 'value': throughput_count},
-        {'name': 'independent', 'value': independent_count}
+        {'name': 'independent', 'value': independent_count},
+        {'name': 'ranked', 'value': ranked_count},
+        {'name': 'not ranked', 'value': unranked_count}
     ])
 ) AS counted (entry)
 
@@ -29,6 +31,19 @@ SELECT
     NULL AS example,
     min(folder_id) AS example_file
 FROM marts.quarantine
+GROUP BY round_id, reason
+
+UNION ALL
+SELECT
+    round_id,
+    'unranked' AS topic,
+    reason AS name,
+    'info' AS level,
+    count(*) AS row_count,
+    NULL AS example,
+    min(result_id) AS example_file
+FROM marts.unranked
+WHERE scope = 'round'
 GROUP BY round_id, reason
 
 UNION ALL

@@ -36,6 +36,11 @@ SELECT
     throughput.logged_ratio,
     throughput.samples_to_converge,
     throughput.epochs_to_converge,
+    convergence.steps_to_converge,
+    convergence.global_batch_size,
+    convergence.target,
+    convergence.quality_median,
+    convergence.is_reference_check_bypassed,
     ladder.base_result_id AS ladder_base_result_id,
     ladder.speedup,
     ladder.scaling_efficiency,
@@ -57,6 +62,7 @@ SELECT
 FROM core.result AS result
 JOIN metrics.score AS score USING (result_id)
 JOIN metrics.throughput AS throughput USING (result_id)
+JOIN metrics.convergence AS convergence USING (result_id)
 JOIN metrics.independence AS independence USING (result_id)
 JOIN metrics.comparability AS span USING (benchmark, round_id)
 LEFT JOIN metrics.ladder AS ladder USING (result_id)

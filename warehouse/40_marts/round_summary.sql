@@ -20,6 +20,17 @@ WITH result_total AS (
     SELECT round_id, count(*) AS run_count, count(*) FILTER (is_converged) AS converged_run_count
     FROM marts.run
     GROUP BY round_id
+), list_total AS (
+    SELECT
+        round_id,
+        count(*) FILTER (is_ranked) AS ranked_count,
+        count(*) FILTER (NOT is_ranked) AS unranked_count
+    FROM (
+        SELECT round_id, TRUE AS is_ranked FROM marts.ranking WHERE scope = 'round'
+        UNION ALL
+        SELECT round_id, FALSE FROM marts.unranked WHERE scope = 'round'
+    )
+    GROUP BY round_id
 ), folder_total AS (
     SELECT
         round_id,
@@ -41,9 +52,12 @@ SELECT
     coalesce(run_total.run_count, 0) AS run_count,
     coalesce(run_total.converged_run_count, 0) AS converged_run_count,
     coalesce(COLUMNS(result_total.* EXCLUDE (round_id, largest_accelerator_count)), 0),
-    result_total.largest_accelerator_count
+    result_total.largest_accelerator_count,
+    coalesce(list_total.ranked_count, 0) AS ranked_count,
+    coalesce(list_total.unranked_count, 0) AS unranked_count
 FROM raw.round_version AS version
 JOIN lookup.round AS round USING (round_id)
 LEFT JOIN folder_total USING (round_id)
 LEFT JOIN result_total USING (round_id)
 LEFT JOIN run_total USING (round_id)
+LEFT JOIN list_total USING (round_id)
