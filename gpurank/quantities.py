@@ -13,10 +13,16 @@ from gpurank.lookups import LONGEST
 
 MOST = 10**6
 
+_THOUSANDS = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,])")
 _MEMORY = re.compile(
-    r"(?:(?P<count>\d+)\s*[x\xd7*]\s*)?(?P<value>\d+(?:\.\d+)?)\s*(?P<unit>[tgm]i?b|[tg])\b", re.I
+    r"(?<![\w.,])(?:(?P<count>\d+)\s*[x\xd7*]\s*)?(?P<value>\d+(?:\.\d+)?)\s*(?P<unit>[tgm]i?b|[tg])\b",
+    re.I,
 )
 _MEMORY_SPEED = re.compile(r"\d+(?:\.\d+)?\s*[gm]i?b\s*/\s*s(?:ec)?\b|\d+\s*[gm]t/s", re.I)
+# What a node has is not what is said of a part of it.
+_OF_A_SOCKET = re.compile(r"(?:\b(?:per|each)\s+|/\s*)(?:socket|cpu|processor)\b", re.I)
+_SECOND_PART = re.compile(r"\s*(?:[tgm]i?b\b|[x\xd7*]\s*\d)", re.I)
+_MOST_GIB = 2.0**17
 _GIB = {"t": 1024.0, "g": 1.0, "m": 1 / 1024}
 
 _LABEL = re.compile(r"(?:^|(?<=[,;\s]))([A-Za-z][A-Za-z+&/ ]*?)\s*:\s*")
@@ -29,14 +35,17 @@ _SPEED = re.compile(
     r"(?<![A-WYZa-wyz\d._-])(?P<value>\d+(?:\.\d+)?)\s?(?:G(?:b|bps|be|bE|bit)(?![a-zA-Z])|G(?=\s*$|\s+[A-Z]))"
 )
 _TIMES = re.compile(r"(?<![\w.])(\d+)\s*[xX\xd7]\s*(?=[\w\[])")
+_TIMES_TIMES = re.compile(r"\d\s*[xX\xd7]\s*\d+\s*[xX\xd7]")
 _LANES = re.compile(r"(?<![\w.])4\s?[xX]\s+(?:SDR|DDR|QDR|FDR|EDR|HDR|NDR|XDR)\b")
 _PLAIN_TIMES = re.compile(r"^\s*(\d+)\s+(?=\d+\s?Gb)")
-_SEVERAL_PORTS = re.compile(r"\b(?:dual|two|quad)[\s-]?ports?\b", re.I)
+_SEVERAL_PORTS = re.compile(r"\b(?:dual|two|quad|[2-9])[\s-]?ports?\b", re.I)
+_OF_A_PART = re.compile(r"\b(?:per|each)\s+(?:gpu|accelerator|chip|card|nic|socket|cpu)\b", re.I)
+_MOST_GBPS = 1e6
 
 
 def count(text: str | None) -> int | None:
     """A whole number of 0 to a million: ``8``, ``8.0`` and `` 8 `` are 8; anything else is None."""
-    if text is None or len(text) > LONGEST or not text.strip():
+    if text is None or len(text) > LONGEST or not text.strip() or "_" in text:
         return None
     try:
         value = Decimal(text.strip())
@@ -58,20 +67,22 @@ def memory_gib(text: str | None, unit_if_none: str | None = None) -> float | Non
     """
     if text is None or len(text) > LONGEST:
         return None
-    plain = _MEMORY_SPEED.sub(" ", text)
+    plain = _MEMORY_SPEED.sub(" ", text).strip()
+    plain = _THOUSANDS.sub(lambda match: match[0].replace(",", ""), plain)
     bare = count(plain)
     if bare is not None:
         plain = f"{bare} {unit_if_none}" if unit_if_none else ""
     found = list(_MEMORY.finditer(plain))
-    if len(found) != 1 or _NODES.search(plain):
+    if len(found) != 1 or _NODES.search(plain) or _OF_A_SOCKET.search(plain):
         return None
     match = found[0]
-    if re.match(r"\s*[tgm]i?b\b", plain[match.end() :], re.I):
+    if plain.startswith("-") or _SECOND_PART.match(plain, match.end()):
         return None
     value, unit = Decimal(match["value"]), match["unit"].lower()
     if unit == "tb" and value.as_tuple().exponent == -3 and (value * 1000) % 64 == 0:
         value, unit = value * 1000, "gb"
-    return float(value) * _GIB[unit[0]] * int(match["count"] or 1)
+    gib = float(value) * _GIB[unit[0]] * int(match["count"] or 1)
+    return gib if gib <= _MOST_GIB else None
 
 
 def _items(text: str) -> list[tuple[int | None, float | None]]:
@@ -81,9 +92,11 @@ def _items(text: str) -> list[tuple[int | None, float | None]]:
         plain = _PARENTHESES.sub(" ", item)
         said = plain if _SPEED.search(plain) else item.replace("(", " ")
         speeds = list(_SPEED.finditer(said))
-        times = _TIMES.search(said[: speeds[0].end()] if speeds else said)
-        times = times or _PLAIN_TIMES.match(said)
-        if len({match["value"] for match in speeds}) > 1 or _SEVERAL_PORTS.search(said):
+        before = said[: speeds[0].end()] if speeds else said
+        times = _TIMES.search(before) or _PLAIN_TIMES.match(said)
+        is_doubtful = _SEVERAL_PORTS.search(said) or _TIMES_TIMES.search(before)
+        is_doubtful = is_doubtful or len(_TIMES.findall(before)) > 1
+        if len({match["value"] for match in speeds}) > 1 or is_doubtful:
             found.append((None, max((float(match["value"]) for match in speeds), default=None)))
         elif speeds or times:
             speed = float(speeds[0]["value"]) if speeds else None
@@ -110,7 +123,7 @@ def network_gbps(text: str | None) -> float | None:
     ports or a speed is not stated, where an unnumbered port is as fast as the numbered ones, or
     where only management or storage networks are named.
     """
-    if text is None or len(text) > LONGEST or _NODES.search(text):
+    if text is None or len(text) > LONGEST or _NODES.search(text) or _OF_A_PART.search(text):
         return None
     items = _items(_compute_part(text))
     known = [(ports, speed) for ports, speed in items if ports is not None and speed is not None]
@@ -119,4 +132,5 @@ def network_gbps(text: str | None) -> float | None:
     fastest = max(speed for _, speed in known)
     if any(ports is None and (speed or 0) >= fastest for ports, speed in items):
         return None
-    return max(ports * speed for ports, speed in known)
+    total = max(ports * speed for ports, speed in known)
+    return total if 0 < total <= _MOST_GBPS else None

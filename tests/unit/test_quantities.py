@@ -17,7 +17,9 @@ def test_whole_counts(text: str, value: int) -> None:
     assert count(text) == value
 
 
-@pytest.mark.parametrize("text", [None, "", "N/A", "1.5", "-1", "8 + 4", "inf", "nan", "9" * 40])
+@pytest.mark.parametrize(
+    "text", [None, "", "N/A", "1.5", "-1", "8 + 4", "inf", "nan", "9" * 40, "1_0"]
+)
 def test_what_is_no_count(text: str | None) -> None:
     assert count(text) is None
 
@@ -36,6 +38,8 @@ def test_what_is_no_count(text: str | None) -> None:
         ("24 x 32GB RDIMM, 3200MT/s, Dual Rank", 768),
         ("189471 MiB", 189471 / 1024),
         ("263.863808 GB", 263.863808),
+        ("2,048 GB", 2048),
+        ("81,559 MiB", 81559 / 1024),
     ],
 )
 def test_memory(text: str, gib: float) -> None:
@@ -44,7 +48,23 @@ def test_memory(text: str, gib: float) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [None, "", "SSD", "TODO", "512", "2T GB", "Node1: 2.2 TB, Node2: 1.5 TB", "16 GB + 32 GB"],
+    [
+        None,
+        "",
+        "SSD",
+        "TODO",
+        "512",
+        "2T GB",
+        "Node1: 2.2 TB, Node2: 1.5 TB",
+        "16 GB + 32 GB",
+        "2,5 TB",
+        "2e3 GB",
+        "-2 TB",
+        "64 GB x 32",
+        "1 TB per socket",
+        "2000000 TB",
+        "1.2.3 TB",
+    ],  # fmt: skip
 )
 def test_memory_that_cannot_be_told(text: str | None) -> None:
     assert memory_gib(text) is None
@@ -86,6 +106,14 @@ def test_network(text: str, gbps: float) -> None:
         "N/A",
         "Infiniband, Ethernet",
         "InfiniBand 100 Gb/sec (4X EDR)",
+        "1x 400Gb/s per GPU",
+        "8 GPUs, 1x ConnectX-7 400Gb/s per accelerator",
+        "8x2x200Gb/s",
+        "2x 8x 400Gb/s",
+        "4x 2-port 200Gb/s",
+        "0x 400Gb/s",
+        "8x 0Gb/s",
+        "999999x 400Gb/s",
         "25Gbps",
         "Management: 1x ConnectX-5 Ethernet 100Gb/Sec",
         "Data bandwidth for GPU-PCIe: 504 GB/s; PCIe-NIC: 500 GB/s",
