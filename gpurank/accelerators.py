@@ -114,7 +114,7 @@ def _values(row: dict[str, str]) -> dict[str, Any]:
 
 def _stated(text: str) -> _Stated:
     """Take a name apart; a word nobody knows stays in the key, which then fits no model."""
-    rest = _COUNT.sub("", normal(text))
+    rest = _COUNT.sub("", normal(text.replace("_", " ")))
     watts = frozenset(_WATTS.findall(rest))
     rest = _WATTS.sub(" ", rest)
     memory = frozenset(float(value) for value in _MEMORY.findall(rest))

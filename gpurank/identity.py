@@ -41,6 +41,9 @@ _COLUMNS: dict[str, tuple[str, ...]] = {
 }
 _UNTOLD = frozenset(("network",))
 _JOIN = re.compile(r"\s*[+&]\s*")
+_LEGAL_FORM = re.compile(
+    r"(?:[\s,]+(?:incorporated|inc|corporation|corp|company|co|limited|ltd|llc|gmbh)\.?)+$", re.I
+)
 
 
 def _squeeze(text: str) -> str:
@@ -58,8 +61,10 @@ def _submitter(text: str, _round_id: str | None) -> Match:
     if row is not None:
         listed = any(normal(text) == normal(item["reported"]) for item in rows("submitter"))
         return Match("lookup" if listed else "rule", _organisations(row["members"].split(";")))
-    parts = [_submitters().get(_squeeze(part)) for part in _JOIN.split(text)]
-    if len(parts) > 1 and all(part is not None for part in parts):
+    parts = [
+        _submitters().get(_squeeze(_LEGAL_FORM.sub("", part))) for part in _JOIN.split(text)
+    ]
+    if all(part is not None for part in parts):
         members = [name for part in parts if part for name in part["members"].split(";")]
         return Match("rule", _organisations(members))
     near = closest(text, (item["reported"] for item in rows("submitter")))

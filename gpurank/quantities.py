@@ -39,7 +39,9 @@ _TIMES_TIMES = re.compile(r"\d\s*[xX\xd7]\s*\d+\s*[xX\xd7]")
 _LANES = re.compile(r"(?<![\w.])4\s?[xX]\s+(?:SDR|DDR|QDR|FDR|EDR|HDR|NDR|XDR)\b")
 _PLAIN_TIMES = re.compile(r"^\s*(\d+)\s+(?=\d+\s?Gb)")
 _SEVERAL_PORTS = re.compile(r"\b(?:dual|two|quad|[2-9])[\s-]?ports?\b", re.I)
-_OF_A_PART = re.compile(r"\b(?:per|each)\s+(?:gpu|accelerator|chip|card|nic|socket|cpu)\b", re.I)
+_OF_A_PART = re.compile(
+    r"\b(?:per|each)\s+(?:gpu|accelerator|chip|card|nic|socket|cpu)\b|\bgpus?\s*[x\xd7]", re.I
+)
 _MOST_GBPS = 1e6
 
 

@@ -74,6 +74,13 @@ def test_what_variants_share_stands_and_the_rest_is_blank() -> None:
     assert resolve_one("accelerator", "NVIDIA H100 SXM", None).values["link_rank"] == 3
 
 
+@pytest.mark.parametrize("family", ["A800", "H800", "P100", "H200", "GH200"])
+def test_a_bare_name_claims_no_variant(family: str) -> None:
+    values = resolve_one("accelerator", f"NVIDIA {family} GPU", "v6.0").values
+    assert values["family"] == family
+    assert values["memory_gb"] is None or values["form_factor"] is None
+
+
 def test_power_tells_two_parts_of_one_form_apart() -> None:
     plain = resolve_one("accelerator", "NVIDIA V100-SXM3-32GB (350W)", None).values
     hot = resolve_one("accelerator", "NVIDIA V100-SXM3-32GB (450W)", None).values
@@ -138,6 +145,8 @@ def test_different_processors_in_one_system_share_what_they_share() -> None:
         ("CoreWeave + IBM + NVIDIA", "CoreWeave+IBM+NVIDIA", ["CoreWeave", "IBM", "NVIDIA"]),
         ("RedHat-Supermicro", "Red Hat+Supermicro", ["Red Hat", "Supermicro"]),
         ("Oracle & Cisco", "Cisco+Oracle", ["Cisco", "Oracle"]),
+        ("Super Micro Computer, Inc.", "Supermicro", ["Supermicro"]),
+        ("NVIDIA Corporation + Dell Inc.", "Dell+NVIDIA", ["Dell", "NVIDIA"]),
     ],
 )
 def test_submitters(reported: str, submitter: str, members: list[str]) -> None:

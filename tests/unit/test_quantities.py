@@ -107,6 +107,7 @@ def test_network(text: str, gbps: float) -> None:
         "Infiniband, Ethernet",
         "InfiniBand 100 Gb/sec (4X EDR)",
         "1x 400Gb/s per GPU",
+        "8 GPUs x 1x 400Gb/s",
         "8 GPUs, 1x ConnectX-7 400Gb/s per accelerator",
         "8x2x200Gb/s",
         "2x 8x 400Gb/s",
