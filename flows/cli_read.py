@@ -37,6 +37,7 @@ _TOP = {
     "delay_cost": "delay cost",
     "cluster_label": "cluster",
     "availability": "availability",
+    "refiled_from": "refiled from",
 }
 _ROUNDS = {
     "round_id": "round",
@@ -81,13 +82,16 @@ def top(
     Example: gpurank top --benchmark resnet --round v4.0
     Example: gpurank top -b bert --pooled --limit 20 --format csv
     """
-    with _warehouse() as con:
+    with warehouse() as con:
         found = reading.ranking(con, benchmark, round_id, pooled, limit or None)
-        notes = _notes(con, benchmark, found)
+        notes = notes_of(con, benchmark, found)
+    notes = (*_cautions(found), *notes)
     if form is Format.table:
         where = "" if pooled else f" -r {found.column('round_id')[0]}"
         notes = (*notes, f"Walk a number back: gpurank why -b {benchmark}{where} --rank 1")
-    show(found, form, output, notes, _TOP)
+    has_refiled = any(found.column("refiled_from"))
+    shown = {name: head for name, head in _TOP.items() if has_refiled or name != "refiled_from"}
+    show(found, form, output, notes, shown)
 
 
 def clusters(benchmark: Benchmark, form: Form = Format.table, output: Output = None) -> None:
@@ -95,9 +99,9 @@ def clusters(benchmark: Benchmark, form: Form = Format.table, output: Output = N
 
     Example: gpurank clusters --benchmark resnet
     """
-    with _warehouse() as con:
+    with warehouse() as con:
         found = reading.clusters(con, benchmark)
-        notes = _notes(con, benchmark, None)
+        notes = notes_of(con, benchmark, None)
     show(found, form, output, notes, _CLUSTERS)
 
 
@@ -118,13 +122,13 @@ def why(
     """
     from gpurank import explain
 
-    with _warehouse() as con:
+    with warehouse() as con:
         if result_id is None:
             if benchmark is None:
                 raise typer.BadParameter("give a result id, or --benchmark with --round and --rank")
             result_id = explain.result_at_rank(con, benchmark, round_id, rank)
         found = explain.explain(con, result_id)
-        notes = _notes(con, found.result["benchmark"], None, [found.result["round_id"]])
+        notes = notes_of(con, found.result["benchmark"], None, [found.result["round_id"]])
     if form is not Format.table:
         if form is Format.json:
             _write_json(found.as_dict(), output)
@@ -148,7 +152,7 @@ def query(
     Example: gpurank query "select round_id, count(*) from marts.result group by all order by 1"
     Example: gpurank query "from marts.ranking" --format parquet -o ranking.parquet
     """
-    with _warehouse() as con:
+    with warehouse() as con:
         if form is Format.parquet:
             from flows.render import write_parquet
 
@@ -188,7 +192,8 @@ def doctor(form: Form = Format.table, output: Output = None) -> None:
 
 
 @contextmanager
-def _warehouse() -> Iterator[DuckDBPyConnection]:
+def warehouse() -> Iterator[DuckDBPyConnection]:
+    """A read-only connection to the published warehouse."""
     con = reading.open_warehouse(load().warehouse_path)
     try:
         yield con
@@ -196,7 +201,7 @@ def _warehouse() -> Iterator[DuckDBPyConnection]:
         con.close()
 
 
-def _notes(
+def notes_of(
     con: DuckDBPyConnection,
     benchmark: str,
     table: Answer | None,
@@ -216,6 +221,18 @@ def _notes(
     divisions = table.column("division") if table else ["closed"]
     chips = table.column("lambda_chips")[0] if table else 8.0
     return footnotes(benchmark, (Source(*row) for row in sources.rows), divisions, chips)
+
+
+def _cautions(table: Answer) -> list[str]:
+    """What else must be known to read a ranking: soft breaks, measurements filed again."""
+    found = [
+        f"Warning: {text}." for text in dict.fromkeys(table.column("comparison_warning")) if text
+    ]
+    if any(table.column("refiled_from")):
+        found.append(
+            "Refiled: the same measurement as in an earlier round; clusters and fits count it once."
+        )
+    return found
 
 
 def _write_json(value: object, output: Path | None) -> None:

@@ -23,6 +23,7 @@ class Exit(IntEnum):
     LOCKED = 5
     NO_DATA = 6
     STORAGE = 7
+    NOT_COMPARABLE = 8
     INTERNAL = 70
     INTERRUPTED = 130
 
@@ -57,6 +58,7 @@ _CODES = {
     "tasks.model.ModelRunError": Exit.VALIDATION,
     "gpurank.lock.LockHeld": Exit.LOCKED,
     "gpurank.reading.NoData": Exit.NO_DATA,
+    "gpurank.comparison.NotComparable": Exit.NOT_COMPARABLE,
     "flows.server.ServerFailed": Exit.INTERNAL,
     "gpurank.store.StoreError": Exit.STORAGE,
     "tasks.worker.WorkerDied": Exit.STORAGE,

@@ -1,7 +1,8 @@
 """Select, cluster and rank accelerator configurations for deep-learning training.
 
 ``connect`` opens the warehouse, ``table``, ``rounds``, ``rank``, ``clusters`` and ``why`` answer
-the common questions, ``Settings`` and ``load`` say where the data are.
+the common questions, ``compare`` and ``check_comparable`` refuse what may not be compared,
+``Settings`` and ``load`` say where the data are.
 """
 
 from __future__ import annotations
@@ -17,14 +18,18 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from gpurank.api import clusters, connect, rank, table, why
+    from gpurank.api import check_comparable, clusters, compare, connect, rank, table, why
+    from gpurank.comparison import NotComparable
     from gpurank.reading import NoData
     from gpurank.settings import Settings, load
 
 __all__ = [
     "NoData",
+    "NotComparable",
     "Settings",
+    "check_comparable",
     "clusters",
+    "compare",
     "connect",
     "load",
     "rank",
@@ -33,7 +38,12 @@ __all__ = [
     "why",
 ]
 
-_HOMES = {"NoData": "gpurank.reading", "Settings": "gpurank.settings", "load": "gpurank.settings"}
+_HOMES = {
+    "NoData": "gpurank.reading",
+    "NotComparable": "gpurank.comparison",
+    "Settings": "gpurank.settings",
+    "load": "gpurank.settings",
+}
 
 
 def rounds(home: str | Path | None = None) -> pl.DataFrame:

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from gpurank import comparison as _comparison
 from gpurank import explain as _explain
 from gpurank import reading
+from gpurank.comparison import Comparison
 from gpurank.explain import Explanation
 from gpurank.reading import Answer, NoData, nearest
 from gpurank.settings import load
@@ -83,6 +85,33 @@ def clusters(benchmark: str, home: str | Path | None = None) -> pl.DataFrame:
     """
     with _connected(home) as con:
         return _frame(reading.clusters(con, benchmark))
+
+
+def compare(first_id: str, second_id: str, home: str | Path | None = None) -> Comparison:
+    """Set a result against another of the same benchmark: speed-up, efficiency, what to say beside.
+
+    Raises:
+        NotComparable: other benchmarks, or rounds of different comparable spans; says why.
+        NoData: there is no such result; names the nearest ones.
+    """
+    with _connected(home) as con:
+        return _comparison.compare(con, first_id, second_id)
+
+
+def check_comparable(
+    benchmark: str, round_id: str, other: str, home: str | Path | None = None
+) -> str | None:
+    """See that results of a benchmark may be compared between two rounds.
+
+    Returns:
+        What to say beside any such comparison (a soft break), or None.
+
+    Raises:
+        NotComparable: they may not; says why.
+        NoData: the benchmark was not filed in one of the rounds.
+    """
+    with _connected(home) as con:
+        return _comparison.check(con, benchmark, round_id, other)
 
 
 def why(result_id: str, home: str | Path | None = None) -> Explanation:

@@ -18,7 +18,7 @@ select r.result_id, r.round_id, r.benchmark, r.division, r.availability, r.submi
        count_explanation, s.score_min, s.score_missing_reason, s.unscaled_min, s.scaling_factor,
        r.scaling_path, s.run_count, s.converged_run_count, s.required_run_count, s.drop_count,
        r.accelerator_count * s.score_min as accelerator_minutes,
-       m.first_seen_round_id, m.is_independent, r.system_path, r.source_commit, r.version_id
+       m.first_seen_round_id, m.first_seen_result_id, m.is_independent, r.system_path, r.source_commit, r.version_id
 from core.result r
 join metrics.score s using (result_id)
 left join marts.result m using (result_id)
@@ -84,7 +84,7 @@ def explain(con: DuckDBPyConnection, result_id: str) -> Explanation:
     found = ask(con, _RESULT, [result_id])
     if not found.rows:
         known = ask(con, "select result_id from core.result").column("result_id")
-        raise NoData(f"no result is called {result_id!r}; {_near(result_id, known)}")
+        raise NoData(f"no result is called {result_id!r}; {nearest_result(result_id, known)}")
     result = dict(zip(found.columns, found.rows[0], strict=True))
     round_id, commit = result["round_id"], result["source_commit"]
     runs = ask(con, _RUNS, [result_id])
@@ -135,6 +135,8 @@ def text(found: Explanation) -> list[str]:
             f"  delay_cost {rank['delay_cost']:,.3f} = {row['score_min']:.4f} min x "
             f"({row['accelerator_count']} + {rank['lambda_chips']:g})",
         ]
+    if row["is_independent"] is False:
+        lines.append(f"same measurement as {row['first_seen_result_id']}; fits count it once")
     if row["count_explanation"]:
         lines.append(f"accelerators {row['accelerator_count']}: {row['count_explanation']}")
     lines += [_score(row, found.runs), *_runs(found.runs)]
@@ -181,7 +183,7 @@ def _dicts(answer: Answer) -> list[dict[str, Any]]:
     return [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
 
 
-def _near(result_id: str, known: list[str]) -> str:
+def nearest_result(result_id: str, known: list[str]) -> str:
     """Results of the same round first: ids share most of their letters across rounds."""
     head = result_id.partition("/")[0]
     same = [name for name in known if name.startswith(f"{head}/")]

@@ -126,6 +126,7 @@ def ranking(
     """Ranked results of a benchmark in a round (by default its newest), or of all rounds pooled.
 
     Times in minutes, ``delay_cost`` = accelerator-minutes + λ x minutes, lower is better.
+    ``refiled_from`` is the round in which the same measurement was first filed.
 
     Raises:
         NoData: nothing is ranked there; says what is.
@@ -158,7 +159,8 @@ _RANKING = """
 select r.rank, r.tie_group, r.round_id, m.submitter, m.system_name, m.accelerator,
        r.accelerator_count, r.score_min, r.accelerator_minutes, r.delay_cost,
        r.cluster_label, m.availability, m.division, m.is_independent,
-       r.lambda_chips, m.source_commit, r.result_id
+       case when not m.is_independent then m.first_seen_round_id end as refiled_from,
+       r.lambda_chips, m.source_commit, r.result_id, r.comparison_warning
 from marts.ranking r
 join marts.result m using (result_id)
 where r.benchmark = ? and r.scope = ? and list_contains(?, r.round_id)
