@@ -23,8 +23,8 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 done · 1 some rounds failed · 2 usage · 3 source · 4 validation · "
-    "5 another run holds the data folder · 6 no such data · 7 storage · 8 not comparable · 70 our fault · "
-    "130 interrupted.",
+    "5 another run holds the data folder · 6 no such data · 7 storage · 8 not comparable · "
+    "70 our fault · 130 interrupted.",
 )
 facts_app = typer.Typer(help="Rebuild the facts that ship with gpurank.", no_args_is_help=True)
 app.add_typer(facts_app, name="facts", hidden=True)

@@ -18,7 +18,8 @@ select r.result_id, r.round_id, r.benchmark, r.division, r.availability, r.submi
        count_explanation, s.score_min, s.score_missing_reason, s.unscaled_min, s.scaling_factor,
        r.scaling_path, s.run_count, s.converged_run_count, s.required_run_count, s.drop_count,
        r.accelerator_count * s.score_min as accelerator_minutes,
-       m.first_seen_round_id, m.first_seen_result_id, m.is_independent, r.system_path, r.source_commit, r.version_id
+       m.first_seen_round_id, m.first_seen_result_id, m.is_independent, r.system_path,
+       r.source_commit, r.version_id
 from core.result r
 join metrics.score s using (result_id)
 left join marts.result m using (result_id)
