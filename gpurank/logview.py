@@ -81,23 +81,32 @@ class LogView:
         return bytes(self.records.value[number]).decode("utf-8", "replace")
 
     def claimed(self) -> tuple[float | None, float | None]:
-        """(throughput, step time in s): medians of what the log itself claims."""
+        """(throughput, step time in s): medians of what the log itself claims, each record once."""
         throughputs: list[float] = []
         step_times: list[float] = []
         wanted = dict.fromkeys(_THROUGHPUTS, throughputs) | dict.fromkeys(_STEP_TIMES, step_times)
-        for number in self.at("tracked_stats"):
+        for number in self._distinct("tracked_stats"):
             value = self.value(number)
             figures = value if isinstance(value, dict) else {}
             for name in figures:
                 if name in wanted and (x := finite(figures[name])) is not None:
                     wanted[name].append(x)
-        for number in self.at("throughput"):
+        for number in self._distinct("throughput"):
             value = self.value(number)
             if isinstance(value, dict):
                 value = next(iter(value.values()), None)
             if (x := finite(value)) is not None:
                 throughputs.append(x)
         return _median(throughputs), _median(step_times)
+
+    def _distinct(self, key: str) -> Sequence[int]:
+        """Records of a key; those that are the same in time, value and metadata are one."""
+        records = self.records
+        found: dict[tuple[float | None, bytes, bytes], int] = {}
+        for number in self.at(key):
+            texts = bytes(records.value[number]), bytes(records.metadata[number])
+            found.setdefault((records.time_ms[number], *texts), number)
+        return tuple(found.values())
 
     def benchmark(self) -> str | None:
         """The benchmark that the log says it is; None where it says none or several."""

@@ -259,6 +259,14 @@ def test_what_the_log_claims() -> None:
     assert (found.logged_throughput_per_s, found.logged_step_time_s) == (200, 0.5)
 
 
+def test_a_figure_that_every_rank_repeats_counts_once() -> None:
+    slow = record("tracked_stats", START + 1, {"throughput": 100.0})
+    fast = record("tracked_stats", START + 2, {"throughput": 300.0})
+    again = record("tracked_stats", START + 3, {"throughput": 300.0})
+    assert facts([*ended(), slow, *[fast] * 9]).logged_throughput_per_s == 200
+    assert facts([*ended(), slow, fast, again]).logged_throughput_per_s == 300
+
+
 def test_fingerprints_tell_copies_from_other_runs() -> None:
     one, copy, other = facts(run(10)), facts(run(10, benchmark="retinanet")), facts(run(11))
     assert one.fingerprint == copy.fingerprint
