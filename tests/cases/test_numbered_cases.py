@@ -45,7 +45,7 @@ def v0_5() -> Mini:
     """5: packages, entry files, another log form, a system folder that says nothing."""
     mini = Mini(T0 - 10**11)
     entry = {
-        "division": "closed", "status": "cloud", "hardware": "slice", "framework": "TensorFlow 1.12",
+        "division": "closed", "status": "cloud", "hardware": "slice", "framework": "TF 1.12",
         "power": "none", "notes": "none", "interconnect": "NA", "os": "Ubuntu", "libraries": "NA",
         "compilers": "NA",
         "nodes": [{
@@ -111,7 +111,7 @@ def v0_7() -> Mini:
 
 
 def v1_0() -> Mini:
-    """28: close; 7: failed runs; 6: two attempts, a line break; 14: 40 runs; 24: a renamed folder."""
+    """28: close; 7: failed runs; 6: attempts, a line break; 14: 40 runs; 24: renamed."""
     mini = Mini(T0 - 7 * 10**10)
     mini.result("Dell/close/resnet", FIVE, {"division": "close"})
     for name, statuses in (("one", ["aborted"]), ("two", ["abort", "fail"])):
@@ -136,7 +136,7 @@ def v1_0() -> Mini:
 
 
 def v2_0() -> Mini:
-    """9: counts of every type; 11: cores; 23: ssd is another task; 25, 27: spellings; 22: refiled."""
+    """9: counts of every type; 11: cores; 23: ssd; 25, 27: spellings; 22: refiled."""
     mini = Mini(T0)
     for name, nodes in (("float", 1.0), ("int", 1), ("text", "1")):
         mini.result(f"MosaicML/nodes_{name}/resnet", FIVE, {"number_of_nodes": nodes})
@@ -145,7 +145,8 @@ def v2_0() -> Mini:
         mini.result(f"Dell/cores_{cores}/resnet", FIVE, fields)
     mini.result("Dell/ssd/ssd", FIVE, {}, quality=0.34, counters={"epoch_num": 5})
     for name, status in (
-        ("onprem", "onprem"), ("premise", "Available on premise"), ("lower", "available on premise"),
+        ("onprem", "onprem"), ("premise", "Available on premise"),
+        ("lower", "available on premise"),
         ("cloud", "Available in cloud"), ("preview", "Preview"), ("research", "RDI"),
         ("odd", "Available soon"),
     ):  # fmt: skip
