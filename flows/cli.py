@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from flows import cli_compare, cli_read
+from flows import cli_choose, cli_compare, cli_read
 from gpurank.settings import Settings, load
 
 app = typer.Typer(
@@ -29,6 +29,7 @@ app = typer.Typer(
 facts_app = typer.Typer(help="Rebuild the facts that ship with gpurank.", no_args_is_help=True)
 app.add_typer(facts_app, name="facts", hidden=True)
 cli_read.register(app)
+cli_choose.register(app)
 app.command()(cli_compare.compare)
 
 Source = Annotated[

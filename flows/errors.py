@@ -50,6 +50,8 @@ _CODES = {
     "gpurank.rounds.UnknownRound": Exit.USAGE,
     "gpurank.settings.SettingsError": Exit.USAGE,
     "gpurank.method.MethodError": Exit.USAGE,
+    "gpurank.choice.ChoiceError": Exit.USAGE,
+    "gpurank.prices.PriceError": Exit.USAGE,
     "tasks.snapshot_base.SourceError": Exit.SOURCE,
     "gpurank.rawround.ReconciliationError": Exit.VALIDATION,
     "gpurank.validation.ValidationFailed": Exit.VALIDATION,

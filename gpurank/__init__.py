@@ -1,7 +1,8 @@
 """Select, cluster and rank accelerator configurations for deep-learning training.
 
 ``connect`` opens the warehouse, ``table``, ``rounds``, ``rank``, ``clusters`` and ``why`` answer
-the common questions, ``compare`` and ``check_comparable`` refuse what may not be compared,
+the common questions, ``choose`` the cheapest configuration inside limits,
+``compare`` and ``check_comparable`` refuse what may not be compared,
 ``Settings`` and ``load`` say where the data are.
 """
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from gpurank.api import check_comparable, clusters, compare, connect, rank, table, why
+    from gpurank.choosing import choose
     from gpurank.comparison import NotComparable
     from gpurank.reading import NoData
     from gpurank.settings import Settings, load
@@ -28,6 +30,7 @@ __all__ = [
     "NotComparable",
     "Settings",
     "check_comparable",
+    "choose",
     "clusters",
     "compare",
     "connect",
@@ -41,6 +44,7 @@ __all__ = [
 _HOMES = {
     "NoData": "gpurank.reading",
     "NotComparable": "gpurank.comparison",
+    "choose": "gpurank.choosing",
     "Settings": "gpurank.settings",
     "load": "gpurank.settings",
 }

@@ -1,0 +1,227 @@
+"""The command that chooses a configuration inside limits."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from flows.cli_read import Benchmark, Form, Output, Round
+from flows.render import Format, show
+from gpurank.settings import load
+
+if TYPE_CHECKING:
+    from gpurank.choosing import Chosen
+    from gpurank.reading import Answer
+
+_SHOWN = 15
+_OPTIONS = {
+    "round_id": "round", "submitter": "submitter", "system_name": "system",
+    "accelerator": "accelerator", "accelerator_count": "count", "score_min": "min",
+    "cost": "cost", "cost_unit": "unit", "availability": "availability", "reason": "why not first",
+}  # fmt: skip
+_PRICED = {"price_basis": "price"}
+_EXCLUDED = {
+    "reason": "excluded because", "round_id": "round", "submitter": "submitter",
+    "system_name": "system", "accelerator": "accelerator", "accelerator_count": "count",
+    "score_min": "min",
+}  # fmt: skip
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command()(choose)
+
+
+def choose(
+    benchmark: Benchmark,
+    within: Annotated[str | None, typer.Option(help="Deadline: 30min, 2h, 1h30m, 90s.")] = None,
+    max_accelerators: Annotated[
+        int | None, typer.Option("--max-accelerators", help="Largest system.", min=1)
+    ] = None,
+    budget: Annotated[
+        float | None,
+        typer.Option(help="Most that it may cost: accelerator-minutes, or the prices' currency."),
+    ] = None,
+    availability: Annotated[
+        str | None, typer.Option(help="available, preview or research; default: all.")
+    ] = None,
+    onprem: Annotated[
+        bool | None, typer.Option("--onprem/--cloud", help="Only one of the two; default: both.")
+    ] = None,
+    division: Annotated[str, typer.Option(help="closed, open or any.")] = "closed",
+    round_id: Round = None,
+    is_all: Annotated[
+        bool, typer.Option("--all", help="All rounds of the newest comparable span (default).")
+    ] = False,
+    lambda_chips: Annotated[
+        float | None,
+        typer.Option("--lambda", help="What a minute of waiting costs, in chips (default 0)."),
+    ] = None,
+    prices: Annotated[
+        Path | None,
+        typer.Option(
+            help="CSV of rental prices: accelerator,provider,region,per_hour,currency,date,source."
+        ),
+    ] = None,
+    minute_value: Annotated[
+        float | None,
+        typer.Option("--minute-value", help="What a minute of waiting costs, in money."),
+    ] = None,
+    form: Form = Format.table,
+    output: Output = None,
+) -> None:
+    """The cheapest configuration inside your limits, what else is worth a look, and why not others.
+
+    Example: gpurank choose -b llama2_70b_lora --within 30min --max-accelerators 64
+    Example: gpurank choose -b bert --within 1h --cloud --prices prices.csv --minute-value 12
+    """
+    from gpurank import reading
+    from gpurank.choosing import choose_from, cost_of, limits_of
+
+    if is_all and round_id is not None:
+        raise typer.BadParameter("give --round or --all, not both")
+    site = None if onprem is None else "on_premises" if onprem else "cloud"
+    named = None if division == "any" else division
+    limits = limits_of(within, max_accelerators, budget, availability, site, named)
+    cost = cost_of(lambda_chips, prices, minute_value)
+    con = reading.open_warehouse(load().warehouse_path)
+    try:
+        found = choose_from(con, benchmark, round_id, limits, cost)
+        sources = reading.ask(
+            con,
+            "select round_id, source_commit, taken_at::varchar from raw.round_version "
+            "where list_contains(?, round_id)",
+            [list(found.rounds)],
+        )
+    finally:
+        con.close()
+    _write(found, form, output, _notes(found, sources))
+
+
+def _notes(found: Chosen, sources: Answer) -> tuple[str, ...]:
+    from gpurank.notes import Source, footnotes
+
+    cost = found.choice.cost
+    shown = {row.candidate.division or "unknown" for row in found.choice.options} or {"closed"}
+    priced = (
+        "Costs are derived: the prices given, each with its date, on times filed in their rounds.",
+    )
+    return (
+        *found.notes,
+        *(priced if cost.prices else ()),
+        *footnotes(
+            found.benchmark, (Source(*row) for row in sources.rows), shown, cost.lambda_chips
+        ),
+    )
+
+
+def _write(found: Chosen, form: Format, output: Path | None, notes: tuple[str, ...]) -> None:
+    if form is Format.json:
+        write_json({**found.as_dict(), "footnotes": list(notes)}, output)
+    elif form is Format.table:
+        with into(output):
+            _text(found, notes)
+    else:
+        show(found.answer(), form, output, notes)
+
+
+def write_json(value: object, output: Path | None) -> None:
+    """A structure as JSON, to a file or stdout."""
+    import json
+
+    text = json.dumps(value, ensure_ascii=False, indent=1, default=str) + "\n"
+    if output is None:
+        sys.stdout.write(text)
+    else:
+        output.write_text(text, encoding="utf-8")
+
+
+@contextmanager
+def into(output: Path | None) -> Iterator[None]:
+    if output is None:
+        yield
+        return
+    with output.open("w", encoding="utf-8") as stream, redirect_stdout(stream):
+        yield
+
+
+def _text(found: Chosen, notes: tuple[str, ...]) -> None:
+    choice, answer = found.choice, found.answer()
+    best = choice.recommended
+    where = f"{found.rounds[0]} to {found.rounds[-1]}" if found.rounds[1:] else found.rounds[0]
+    if best is None:
+        print(f"{found.benchmark}, {where}: no filed system keeps these limits.")
+    else:
+        one = best.candidate
+        print(
+            f"{found.benchmark}, {where}: {one.submitter} {one.system_name} ({one.round_id}), "
+            f"{one.accelerator_count} x {one.accelerator}: {one.score_min:,.2f} min, "
+            f"{best.cost:,.1f} {choice.cost.unit} (derived)"
+        )
+        ties = sum(row.is_tie for row in choice.options)
+        if ties:
+            print(f"Run noise alone cannot part it from {ties} other option(s).")
+    heads = {**_OPTIONS, **(_PRICED if choice.cost.prices else {})}
+    front = _some(answer, "is_on_front", [True], "options on the front: faster costs more")
+    if front.rows:
+        show(front, Format.table, None, (), heads)
+    rest = len(choice.options) - len(front.rows)
+    if rest:
+        print(
+            f"{rest} other option(s) stand behind these; --format csv gives each with its reason."
+        )
+    _outlook(found)
+    excluded = _some(answer, "status", ["excluded"], "excluded")
+    kinds = Counter(excluded.column("excluded_by"))
+    if excluded.rows:
+        counts = ", ".join(f"{kind} {count}" for kind, count in sorted(kinds.items()))
+        title = f"{len(excluded.rows)} excluded ({counts})"
+        cut = replace(excluded, rows=excluded.rows[:_SHOWN], title=title)
+        more = len(excluded.rows) - len(cut.rows)
+        hint = (f"{more} more with their reasons: --format csv",) if more else ()
+        show(cut, Format.table, None, hint, _EXCLUDED)
+    for note in notes:
+        print(note)
+
+
+def _outlook(found: Chosen) -> None:
+    """What a longer deadline saves; where nothing fits, what is predicted to."""
+    unit = found.choice.cost.unit
+    for saving in found.choice.savings:
+        one = saving.candidate
+        print(
+            f"With {saving.within_min:,.2f} min allowed, {one.submitter} {one.system_name} "
+            f"({one.accelerator_count} x {one.accelerator}, {one.round_id}) saves "
+            f"{saving.saved:,.1f} {unit} ({saving.saved_share:.1%})."
+        )
+    if found.prediction is not None:
+        guess = found.prediction
+        interval = (
+            "interval unknown: too few were filed"
+            if guess.score_low_min is None
+            else f"90 % {guess.score_low_min:,.2f} to {guess.score_high_min:,.2f}"
+        )
+        doubts = [
+            *(["outside the counts filed with it"] if guess.is_extrapolated else []),
+            *([] if guess.is_likely else ["the deadline lies inside the interval"]),
+        ]
+        print(
+            f"Predicted ({guess.label}): {guess.accelerator_count} x {guess.accelerator} with the "
+            f"software of {guess.software_round_id}: {guess.score_min:,.2f} min ({interval}), "
+            f"{guess.cost:,.1f} {unit}" + (f"; {'; '.join(doubts)}" if doubts else "")
+        )
+    elif found.prediction_missing_reason:
+        print(f"No prediction: {found.prediction_missing_reason}.")
+
+
+def _some(answer: Answer, column: str, values: list[object], title: str) -> Answer:
+    place = answer.columns.index(column)
+    rows = tuple(row for row in answer.rows if row[place] in values)
+    return replace(answer, rows=rows, title=title)
