@@ -14,7 +14,9 @@ from typing import Any
 import duckdb
 
 from gpurank.content import SourceFile, content_hash
+from gpurank.method import MethodSettings
 from gpurank.store import MANIFEST, Manifest
+from tasks import clustering, ranking
 from tasks.identify import load_identity
 from tasks.load import Version, load_raw
 from tasks.lookups import load_lookups
@@ -191,6 +193,14 @@ class Warehouse:
         """Reason by folder."""
         found = self.rows("select folder_id, reason from marts.quarantine")
         return {row["folder_id"]: row["reason"] for row in found}
+
+
+def rank(warehouse: Warehouse) -> None:
+    """Add clusters and ranks, of few draws, and make the marts again."""
+    settings = MethodSettings(draws=20, cluster_starts=2, cluster_bootstraps=2, gap_references=2)
+    clustering.run(warehouse.con, settings)
+    ranking.run(warehouse.con, settings)
+    run_layer(warehouse.con, "marts")
 
 
 def build(folder: Path, rounds: Mapping[str, Mapping[str, bytes]]) -> Warehouse:
