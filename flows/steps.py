@@ -135,5 +135,6 @@ def build_warehouse(settings: Settings) -> list[ValidationReport]:
         finally:
             assemble.write_page(settings, reports)
         publish.swap(path, settings)
+    assemble.write_quality_page(settings)
     display.say(f"published {settings.warehouse_path}")
     return reports

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from urllib.parse import quote
 
 from gpurank.rounds import declared_rounds, round_order
 
@@ -56,7 +57,7 @@ def public_url(round_id: str, commit: str | None, path: str, line: int | None = 
     """Address of a file at its pinned commit in the round's repository; None without a commit."""
     if not commit:
         return None
-    url = f"{declared_rounds().get(round_id).repository}/blob/{commit}/{path}"
+    url = f"{declared_rounds().get(round_id).repository}/blob/{commit}/{quote(path)}"
     return f"{url}#L{line}" if line else url
 
 

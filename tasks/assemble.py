@@ -151,6 +151,18 @@ def write_page(settings: Settings, reports: Sequence[ValidationReport]) -> None:
         ingest.write_page(settings.reports_dir, "warehouse", reports, title)
 
 
+def write_quality_page(settings: Settings) -> None:
+    """Write the data quality page of the published warehouse."""
+    from gpurank.quality_page import quality_page, read_quality
+    from gpurank.reading import open_warehouse
+    from gpurank.store import write_durably
+
+    with open_warehouse(settings.warehouse_path) as con:
+        text = quality_page(read_quality(con))
+    settings.reports_dir.mkdir(parents=True, exist_ok=True)
+    write_durably(settings.reports_dir / "data_quality.html", text)
+
+
 def _layer(layer: str) -> Run:
     def run(con: duckdb.DuckDBPyConnection, settings: Settings) -> ValidationReport | None:
         from tasks.model import run_layer
