@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from flows import cli_choose, cli_compare, cli_read
+from flows import cli_choose, cli_compare, cli_mine, cli_operate, cli_read
+from flows.orchestrated import is_debug, orchestrated
 from gpurank.settings import Settings, load
 
 app = typer.Typer(
@@ -29,7 +28,9 @@ app = typer.Typer(
 facts_app = typer.Typer(help="Rebuild the facts that ship with gpurank.", no_args_is_help=True)
 app.add_typer(facts_app, name="facts", hidden=True)
 cli_read.register(app)
+cli_operate.register(app)
 cli_choose.register(app)
+cli_mine.register(app)
 app.command()(cli_compare.compare)
 
 Source = Annotated[
@@ -114,7 +115,7 @@ def ingest(
     settings = load(source=source, accept_shrink=accept_shrink)
     round_order(round_id)
     resolve(round_id, settings.source)
-    with _orchestrated(settings):
+    with orchestrated(settings):
         from flows.ingest import ingest as flow
 
         flow(round_id, settings.source, str(settings.home), settings.accept_shrink)
@@ -132,7 +133,7 @@ def analyze(lambda_chips: Lambda = None, accept_shrink: Shrink = False) -> None:
     settings = load(lambda_chips=lambda_chips, accept_shrink=accept_shrink)
     if not Store(settings.raw_dir).rounds():
         raise NoData(f"no round has been ingested into {settings.home}; `gpurank run` does both")
-    with _orchestrated(settings):
+    with orchestrated(settings):
         from flows.analyze import analyze as flow
 
         flow(str(settings.home), settings.lambda_chips, settings.accept_shrink)
@@ -168,7 +169,7 @@ def _backfill(
     from tasks import shipped
 
     shipped.selected(rounds, settings, use_shipped)
-    with _orchestrated(settings):
+    with orchestrated(settings):
         from prefect.task_runners import ThreadPoolTaskRunner
 
         from flows.backfill import backfill as flow
@@ -185,31 +186,6 @@ def _backfill(
         )
 
 
-@contextmanager
-def _orchestrated(settings: Settings) -> Iterator[None]:
-    """Refuse early what is bound to fail, then have an orchestrator and a display for the block."""
-    from flows import environment, progress, server
-    from gpurank import roundlock
-    from gpurank.lock import LockHeld, holder
-
-    settings.home.mkdir(parents=True, exist_ok=True)
-    owner = holder(settings.lock_path)
-    if owner is not None:
-        raise LockHeld(settings.lock_path, owner)
-    print(f"data folder {settings.home}; starting the orchestrator", file=sys.stderr, flush=True)
-    environment.prepare(settings, debug=_is_debug())
-    expected = {
-        **{name: item.bytes for name, item in roundlock.shipped().items()},
-        **{name: item.bytes for name, item in roundlock.read(settings.rounds_lock_path).items()},
-    }
-    with server.temporary(settings.home / "orchestrator.log"), progress.shown(expected):
-        yield
-
-
-def _is_debug() -> bool:
-    return os.environ.get("GPURANK_DEBUG", "") not in ("", "0")
-
-
 def main() -> None:
     """Run a command; any error becomes one message and an exit code."""
     if "--debug" in sys.argv[1:]:
@@ -223,7 +199,7 @@ def main() -> None:
     except BaseException as error:
         from flows.errors import explain
 
-        if _is_debug():
+        if is_debug():
             traceback.print_exc()
         code, message = explain(error)
         print(f"gpurank: {message}", file=sys.stderr)

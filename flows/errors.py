@@ -9,6 +9,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from gpurank.watching import WatchRecord
     from tasks.ingest import Outcome
 
 
@@ -45,12 +46,27 @@ class RoundsFailed(RuntimeError):
         )
 
 
+class WatchIncomplete(RuntimeError):
+    """Some questions of a watch were not answered; what was answered is up to date."""
+
+    def __init__(self, record: WatchRecord) -> None:
+        silent = [item for item in record.findings if item.state == "unanswered"]
+        is_total = len(silent) == len(record.findings)
+        self.exit_code = int(Exit.SOURCE if is_total else Exit.SOME_ROUNDS_FAILED)
+        lines = "\n".join(f"  {item.round_id}: {item.message}" for item in silent)
+        super().__init__(
+            f"{len(silent)} of {len(record.findings)} questions were not answered; nothing was "
+            f"withdrawn for it, run again later\n{lines}"
+        )
+
+
 # By name, so that telling an error imports nothing: the answer to a typo must not take seconds.
 _CODES = {
     "gpurank.rounds.UnknownRound": Exit.USAGE,
     "gpurank.settings.SettingsError": Exit.USAGE,
     "gpurank.method.MethodError": Exit.USAGE,
     "gpurank.choice.ChoiceError": Exit.USAGE,
+    "gpurank.own_runs.OwnRunsError": Exit.USAGE,
     "gpurank.prices.PriceError": Exit.USAGE,
     "tasks.snapshot_base.SourceError": Exit.SOURCE,
     "gpurank.rawround.ReconciliationError": Exit.VALIDATION,
@@ -72,7 +88,7 @@ _CODES = {
 
 def explain(error: BaseException) -> tuple[int, str]:
     """The exit code and message of an error."""
-    if isinstance(error, RoundsFailed):
+    if isinstance(error, RoundsFailed | WatchIncomplete):
         return error.exit_code, str(error)
     if isinstance(error, KeyboardInterrupt):
         return Exit.INTERRUPTED, "interrupted; the last good data are untouched"

@@ -1,7 +1,8 @@
 """Select, cluster and rank accelerator configurations for deep-learning training.
 
 ``connect`` opens the warehouse, ``table``, ``rounds``, ``rank``, ``clusters`` and ``why`` answer
-the common questions, ``choose`` the cheapest configuration inside limits,
+the common questions, ``choose`` the cheapest configuration inside limits, ``mine`` holds one's own
+runs against the published ones,
 ``compare`` and ``check_comparable`` refuse what may not be compared,
 ``Settings`` and ``load`` say where the data are.
 """
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from gpurank.api import check_comparable, clusters, compare, connect, rank, table, why
     from gpurank.choosing import choose
     from gpurank.comparison import NotComparable
+    from gpurank.placing import mine
     from gpurank.reading import NoData
     from gpurank.settings import Settings, load
 
@@ -35,6 +37,7 @@ __all__ = [
     "compare",
     "connect",
     "load",
+    "mine",
     "rank",
     "rounds",
     "table",
@@ -47,6 +50,7 @@ _HOMES = {
     "choose": "gpurank.choosing",
     "Settings": "gpurank.settings",
     "load": "gpurank.settings",
+    "mine": "gpurank.placing",
 }
 
 

@@ -1,0 +1,131 @@
+"""The command that holds a person's own runs against the published results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from flows.cli_choose import into, write_json
+from flows.cli_read import Form, Output, Round
+from flows.render import Format, show
+
+if TYPE_CHECKING:
+    from gpurank.own_runs import OwnResult
+    from gpurank.placing import Mine
+
+_BESIDE = {
+    "target": "held against", "submitter": "submitter", "system_name": "system",
+    "accelerator": "accelerator", "accelerator_count": "count", "score_min": "min",
+    "accelerator_minutes": "acc.-min", "delay_cost": "delay cost",
+    "needed_min": "min needed to equal", "needed_speedup": "speed-up needed",
+}  # fmt: skip
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command()(mine)
+
+
+def mine(
+    logdir: Annotated[Path, typer.Argument(help="Folder of run logs (:::MLLOG lines).")],
+    accelerators: Annotated[int, typer.Option(help="How many the runs used.", min=1)],
+    accelerator: Annotated[str, typer.Option(help="Which, for example 'H100 SXM5 80GB'.")],
+    benchmark: Annotated[
+        str | None,
+        typer.Option("--benchmark", "-b", help="Only where the logs do not name it."),
+    ] = None,
+    round_id: Round = None,
+    lambda_chips: Annotated[
+        float,
+        typer.Option("--lambda", help="What a minute of waiting is worth, in chips.", min=0.001),
+    ] = 8.0,
+    form: Form = Format.table,
+    output: Output = None,
+) -> None:
+    """Score your own runs by the published rules and hold them against published results.
+
+    Example: gpurank mine logs/ --accelerators 16 --accelerator "H100 SXM5 80GB"
+    """
+    from gpurank.placing import mine as place
+
+    found = place(
+        logdir,
+        accelerators,
+        accelerator,
+        benchmark=benchmark,
+        round_id=round_id,
+        lambda_chips=lambda_chips,
+    )
+    if form is Format.json:
+        write_json(found.as_dict(), output)
+    elif form is Format.table:
+        with into(output):
+            _text(found)
+    else:
+        show(found.answer(), form, output, _notes(found))
+
+
+def _notes(found: Mine) -> tuple[str, ...]:
+    from gpurank.notes import DERIVED, TRADEMARK, UNVERIFIED
+
+    result = found.result
+    return (
+        *result.notes,
+        f"{found.label}; published results: MLPerf® Training {result.round_id}, closed division, "
+        f"benchmark {result.benchmark}.",
+        DERIVED.format(lambda_chips=found.lambda_chips),
+        f"{UNVERIFIED} {TRADEMARK}",
+    )
+
+
+def _text(found: Mine) -> None:
+    result = found.result
+    print(
+        f"{result.benchmark}, {found.label}: {found.accelerator_count} x {found.accelerator}, "
+        f"scored by the rule of {result.round_id}"
+    )
+    _runs(result)
+    if result.score_min is None:
+        print(f"No score: {result.score_missing_reason}. The rule asks for "
+              f"{result.required_run_count} runs.")  # fmt: skip
+    else:
+        print(
+            f"score {result.score_min:,.3f} min, {found.accelerator_minutes:,.1f} "
+            f"accelerator-minutes, delay cost {found.delay_cost:,.1f} (derived): would stand at "
+            f"{found.would_rank} beside the {found.list_count} of {result.round_id}"
+        )
+        if found.cluster_label is not None:
+            print(f"nearest cluster: {found.cluster_label}, {found.cluster_name}")
+        if found.cluster_note:
+            print(f"  {found.cluster_note}")
+        if found.fleet_efficiency is not None:
+            print(f"fleet efficiency at {found.accelerator_count}: {found.fleet_efficiency:.2f} "
+                  "of that at 8")  # fmt: skip
+        if found.expected_min is not None and found.expected_ratio is not None:
+            print(
+                f"published systems of this kind take {found.expected_min:,.2f} min by the fleet "
+                f"law (derived prediction); yours is {found.expected_ratio:.2f} times that"
+            )
+        if found.beside:
+            show(found.answer(), Format.table, None, (), _BESIDE)
+    for note in _notes(found):
+        print(note)
+
+
+def _runs(result: OwnResult) -> None:
+    for run in result.runs:
+        time = "no time" if run.run_min is None else f"{run.run_min:,.3f} min"
+        told = (
+            f"same run as {run.copy_of}, not counted"
+            if run.copy_of
+            else "kept"
+            if run.is_kept
+            else ("dropped" if result.score_min else "converged") if run.is_converged else f"not converged ({run.convergence_basis})"
+        )  # fmt: skip
+        print(f"  {run.file}: {time}, {told}")
+    if result.ignored:
+        names = ", ".join(result.ignored[:5])
+        more = len(result.ignored) - 5
+        print(f"  not run logs: {names}" + (f" and {more} more" if more > 0 else ""))
