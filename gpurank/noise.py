@@ -55,20 +55,22 @@ def run_noise(frame: pl.DataFrame, settings: MethodSettings) -> RunNoise:
     """Run noise of every row, each SD shrunk to the median SD of its size tier.
 
     s^2 = (d0 * s0^2 + (n - 1) * s_i^2) / (d0 + n - 1) with d0 prior degrees of freedom and s0 the
-    tier's median. A tier without a measured SD takes the median of all; without any, 0.
+    tier's median over each measurement once. A tier without a measured SD takes the median of all;
+    without any, 0.
 
     Args:
-        frame: rows of one benchmark with run_minutes, dropped_count and accelerator_count.
+        frame: rows of one benchmark with run_minutes, dropped_count, accelerator_count and
+            is_independent.
         settings: the prior degrees of freedom.
     """
     runs = [np.log(np.array(r, dtype=np.float64)) for r in frame["run_minutes"].fill_null([])]
     counts = np.array([len(r) for r in runs])
     raw = np.array([r.std(ddof=1) if len(r) > 1 else np.nan for r in runs])
     tier = np.digitize(frame["accelerator_count"].to_numpy(), np.array(_TIERS) + 0.5)
-    everything = float(np.nanmedian(raw)) if np.isfinite(raw).any() else 0.0
-    prior = np.full(len(runs), everything)
+    once = frame["is_independent"].fill_null(False).to_numpy() & np.isfinite(raw)
+    prior = np.full(len(runs), float(np.median(raw[once])) if once.any() else 0.0)
     for number in np.unique(tier):
-        known = raw[(tier == number) & np.isfinite(raw)]
+        known = raw[(tier == number) & once]
         if len(known):
             prior[tier == number] = np.median(known)
     own = np.maximum(counts - 1, 0)

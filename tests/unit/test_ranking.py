@@ -104,6 +104,7 @@ def test_no_entry_reorders_two_others(rows: list[tuple[float, int]], data: Any) 
             "round_id": ["v1.0"] * len(rows),
             "accelerator": ["X1"] * len(rows),
             "is_in_analysis_set": [True] * len(rows),
+            "is_independent": [True] * len(rows),
         }
     )
     few = replace(SETTINGS, draws=2)
@@ -187,6 +188,16 @@ def test_run_sd_is_shrunk_to_its_tiers_median(configurations: Any) -> None:
         accelerator_count=[8, 16, 4, 17],
         run_minutes=[runs(0.01), runs(0.02), runs(0.06), runs(0.5)],
     )
+    # Measurements filed again are no further evidence of how much runs vary.
+    again = configurations(
+        score_min=[3.0] * 3,
+        accelerator_count=[8] * 3,
+        run_minutes=[runs(0.06)] * 3,
+        is_independent=False,
+    )
+    assert (
+        run_noise(pl.concat([frame, again]), SETTINGS).sd[:4] == run_noise(frame, SETTINGS).sd
+    ).all()
     found = run_noise(frame, SETTINGS)
     # Tier <= 16 has median 0.02; 8 prior and 2 own degrees of freedom.
     assert found.sd[0] == pytest.approx(np.sqrt((8 * 0.02**2 + 2 * 0.01**2) / 10))
