@@ -72,13 +72,18 @@ def power_facts(data: bytes, records: Records, name: str) -> PowerFacts | None:
         efficiency = energy_j = None
     estimate = _only(records, "interconnect_power_est")
     return PowerFacts(
-        device_kind="switch" if name.startswith("sw") else "node",
+        device_kind=device_kind(name),
         window_s=window_s,
         energy_j=energy_j,
         conversion_efficiency=efficiency,
         interconnect_power_w=None if estimate is None or estimate < 0 else estimate,
         reading_count=sum(key == "power_reading" for key in records.key),
     )
+
+
+def device_kind(path: str) -> DeviceKind:
+    """What a power log's name says it measures."""
+    return "switch" if path.rpartition("/")[2].startswith("sw") else "node"
 
 
 def _first_time(records: Records, key: str) -> float | None:

@@ -23,7 +23,7 @@ from gpurank.issues import Issues
 from gpurank.layout import Place, classify, run_number
 from gpurank.logview import LogView
 from gpurank.mllog import Records, read_log
-from gpurank.power import power_facts
+from gpurank.power import PowerFacts, device_kind, power_facts
 from gpurank.rounds import Round, Rounds, declared_rounds
 from gpurank.runs import run_facts
 from gpurank.scaling import read_scaling
@@ -134,16 +134,8 @@ class _RoundReader:
         records = Records()
         kind, ignored = str(place.kind), None
         if file.withheld_reason is not None:
-            ignored = file.withheld_reason
-            if place.kind in ("result_log", "system_description", "scaling", "power"):
-                self.issues.add(
-                    "error",
-                    f"{place.kind}_withheld",
-                    f"the file was not read: {ignored}",
-                    file.path,
-                    folder_id=place.folder_id,
-                )
-            kind = "withheld"
+            kind, ignored = "withheld", file.withheld_reason
+            self._withheld(file.path, place, ignored)
         else:
             records = self._records(file, place)
             kind, ignored = self._read(file, place, records)
@@ -159,6 +151,20 @@ class _RoundReader:
             }
         )
         yield from self.events.add(file.path, records, len(file.data))
+
+    def _withheld(self, path: str, place: Place, reason: str) -> None:
+        """A file that is there and was not read: what it would have changed must not be guessed."""
+        if place.kind in ("result_log", "system_description", "scaling", "power"):
+            message = f"the file was not read: {reason}"
+            self.issues.add(
+                "error", f"{place.kind}_withheld", message, path, folder_id=place.folder_id
+            )
+        row: dict[str, Any] = {"path": path, "folder_id": place.folder_id}
+        if place.kind == "scaling":
+            self.rows["scaling"].append({**row, "scaling_factor": None})
+        elif place.kind == "power":
+            nothing = PowerFacts(device_kind(path), None, None, None, None, 0)
+            self.rows["power"].append({**row, "run_stem": place.run_stem, **asdict(nothing)})
 
     def _records(self, file: SourceFileLike, place: Place) -> Records:
         if place.kind not in ("result_log", "extra_log", "power"):

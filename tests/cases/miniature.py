@@ -103,8 +103,11 @@ def system(**fields: Any) -> bytes:
     return json.dumps(merged).encode()
 
 
-class Mini(dict[str, bytes]):
-    """A round's files by path. Every log gets a start of its own, so that none is a copy."""
+class Mini(dict[str, "bytes | SourceFile"]):
+    """A round's files by path, a withheld one as SourceFile.
+
+    Every log gets a start of its own, so that none is a copy.
+    """
 
     def __init__(self, first_start_ms: int = T0) -> None:
         super().__init__()
@@ -141,10 +144,13 @@ class Mini(dict[str, bytes]):
         return path
 
 
-def write(files: Mapping[str, bytes], round_id: str, folder: Path) -> Version:
+def write(files: Mapping[str, bytes | SourceFile], round_id: str, folder: Path) -> Version:
     """Read a round's files into a version's folder."""
     folder.mkdir(parents=True)
-    sources = [SourceFile(path, files[path]) for path in sorted(files)]
+    sources = [
+        file if isinstance(file, SourceFile) else SourceFile(path, file)
+        for path, file in sorted(files.items())
+    ]
     counts = write_round(sources, round_id, folder)
     content = content_hash((file.path, file.sha256) for file in sources)
     manifest = Manifest(
@@ -203,7 +209,7 @@ def rank(warehouse: Warehouse) -> None:
     run_layer(warehouse.con, "marts")
 
 
-def build(folder: Path, rounds: Mapping[str, Mapping[str, bytes]]) -> Warehouse:
+def build(folder: Path, rounds: Mapping[str, Mapping[str, bytes | SourceFile]]) -> Warehouse:
     """Every layer but the method's tables, from the rounds' files."""
     versions = [write(files, round_id, folder / round_id) for round_id, files in rounds.items()]
     con = duckdb.connect(config={"threads": 1})

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from cases.miniature import Mini, Record, Warehouse, build, log, mllog, rank, records, system
 
+from gpurank.content import SourceFile
 from tasks.validate import validate_version, validate_warehouse
 
 MINUTES = (30.0, 31.0, 32.0, 33.0, 90.0)  # olympic mean 32
@@ -112,6 +113,7 @@ def hostile_round() -> Mini:
         mini[mini.result(f"Odd/log_{name}/resnet", MINUTES, {}) + "/result_4.txt"] = text
     odd_places(mini)
     odd_systems(mini)
+    withheld(mini)
     return mini
 
 
@@ -142,6 +144,18 @@ def odd_places(mini: Mini) -> None:
     mini.result("Odd/Größe 八卡+x/resnet", MINUTES, {"system_name": "Größe 八"})
     mini.result("Odd/SpeltOtherwise/resnet", MINUTES)
     mini["Odd/systems/speltOtherwise.json"] = system(submitter="Odd")
+
+
+def withheld(mini: Mini) -> None:
+    """Files that are listed and were not read: too large, or links."""
+    for name in ("result_2.txt", "scaling.json", "power/result_2/node_0.txt"):
+        stem = name.partition(".")[0].partition("/")[0]
+        folder = mini.result(f"Odd/withheld_{stem}/resnet", MINUTES, {})
+        for run in range(len(MINUTES)):
+            path = f"{folder}/power/result_{run}/node_0.txt"
+            mini[path] = power(mini.start(), [0.9], POWER_W, 600_000)
+        path = f"{folder}/{name}"
+        mini[path] = SourceFile(path, b"", "larger than 128 MiB", 1 << 28, "0" * 64)
 
 
 def odd_systems(mini: Mini) -> None:
@@ -297,6 +311,16 @@ def test_an_unreadable_description_costs_no_score(built: Warehouse, name: str) -
     row = built.result(odd(f"system_{name}"))
     assert (row["score_min"], row["accelerator"], row["accelerator_count"]) == (SCORE, None, None)
     assert row["worst_issue"] == "error: system_unreadable"
+
+
+def test_withheld_files_are_errors_and_nothing_is_guessed(built: Warehouse) -> None:
+    log_row = built.result(odd("withheld_result_2"))
+    # 30, 31, 33 and 90 were read: 31 and 33 remain, and it is told
+    assert (log_row["run_count"], log_row["score_min"]) == (4, 32)
+    assert {"result_log_withheld", "run_set_incomplete"} <= built.kinds(log_row["result_id"])
+    scaling_row = built.result(odd("withheld_scaling"))
+    assert (scaling_row["score_min"], scaling_row["unscaled_min"]) == (None, SCORE)
+    assert built.result(odd("withheld_power"))["energy_kwh"] is None
 
 
 def test_contact_persons_are_nowhere(built: Warehouse) -> None:
