@@ -12,7 +12,7 @@ from flows.cli_read import Form, Output, Round
 from flows.render import Format, show
 
 if TYPE_CHECKING:
-    from gpurank.own_runs import OwnResult
+    from gpurank.own_runs import OwnResult, OwnRun
     from gpurank.placing import Mine
 
 _BESIDE = {
@@ -117,15 +117,18 @@ def _text(found: Mine) -> None:
 def _runs(result: OwnResult) -> None:
     for run in result.runs:
         time = "no time" if run.run_min is None else f"{run.run_min:,.3f} min"
-        told = (
-            f"same run as {run.copy_of}, not counted"
-            if run.copy_of
-            else "kept"
-            if run.is_kept
-            else ("dropped" if result.score_min else "converged") if run.is_converged else f"not converged ({run.convergence_basis})"
-        )  # fmt: skip
-        print(f"  {run.file}: {time}, {told}")
+        print(f"  {run.file}: {time}, {_told(run, result)}")
     if result.ignored:
         names = ", ".join(result.ignored[:5])
         more = len(result.ignored) - 5
         print(f"  not run logs: {names}" + (f" and {more} more" if more > 0 else ""))
+
+
+def _told(run: OwnRun, result: OwnResult) -> str:
+    if run.copy_of:
+        return f"same run as {run.copy_of}, not counted"
+    if not run.is_converged:
+        return f"not converged ({run.convergence_basis})"
+    if result.score_min is None:
+        return "converged"
+    return "kept" if run.is_kept else "dropped"
