@@ -72,6 +72,7 @@ _CODES = {
     "gpurank.rawround.ReconciliationError": Exit.VALIDATION,
     "gpurank.validation.ValidationFailed": Exit.VALIDATION,
     "gpurank.models.ModelError": Exit.VALIDATION,
+    "tasks.report.ReportError": Exit.VALIDATION,
     "tasks.load.LoadError": Exit.VALIDATION,
     "tasks.model.ModelRunError": Exit.VALIDATION,
     "gpurank.lock.LockHeld": Exit.LOCKED,
