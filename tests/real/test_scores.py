@@ -1,77 +1,26 @@
 """Scores, copies, throughput and energy of the published rounds against independent figures.
 
-The rounds are the ones in GPURANK_HOME where all are there, else those that ship.
+The rounds are the ones in GPURANK_HOME where all are there, else those that ship (conftest.py).
 """
 
 from __future__ import annotations
 
-import csv
-import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
 
-from gpurank.models import layers
-from gpurank.store import Store, read_manifest
-from tasks.identify import load_identity
-from tasks.load import Version, load_raw, new_warehouse
-from tasks.lookups import load_lookups
-from tasks.model import prepare_analysis, run_layer
-from tasks.shipped import shipped
+from tasks.load import Version
 
 pytestmark = pytest.mark.real
 
 Key = tuple[str, str, str, str]
+Builder = Callable[[Path, list[Version], int], None]
 WITHIN = 1e-4
 RESNET_ROUNDS = ("v0.6", "v0.7", "v1.0", "v2.0", "v3.0", "v4.0")
-
-
-@pytest.fixture(scope="module")
-def truth(shared: Path) -> list[dict[str, str]]:
-    with (shared / "truth" / "scores.csv").open(encoding="utf-8") as stream:
-        return list(csv.DictReader(stream))
-
-
-@pytest.fixture(scope="module")
-def versions(truth: list[dict[str, str]]) -> list[Version]:
-    wanted = {row["round_id"] for row in truth}
-    store = Store(Path(os.environ.get("GPURANK_HOME", "data")) / "raw")
-    latest = {name: store.latest(name) for name in store.rounds()}
-    found = {name: store.folder(name, item.version_id) for name, item in latest.items() if item}
-    if not wanted <= found.keys():
-        found = shipped()
-    if not wanted <= found.keys():
-        pytest.skip(f"neither ingested nor shipped: {sorted(wanted - found.keys())}")
-    return [Version(name, read_manifest(found[name]).version_id, found[name]) for name in wanted]
-
-
-def build(path: Path, versions: list[Version], threads: int) -> None:
-    with new_warehouse(path, threads) as con:
-        load_raw(con, versions)
-        load_lookups(con)
-        load_identity(con)
-        for layer in layers():
-            if layer == "marts":
-                prepare_analysis(con)
-            run_layer(con, layer)
-
-
-@pytest.fixture(scope="module")
-def path(versions: list[Version], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("warehouse") / "warehouse.duckdb"
-    build(path, versions, threads=2)
-    return path
-
-
-@pytest.fixture(scope="module")
-def con(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    con = duckdb.connect(str(path), read_only=True)
-    yield con
-    con.close()
 
 
 def results(con: duckdb.DuckDBPyConnection) -> dict[Key, dict[str, Any]]:
@@ -209,10 +158,10 @@ def test_folders_seen_are_results_or_quarantined(con: duckdb.DuckDBPyConnection)
 
 
 def test_threads_and_order_of_rounds_change_nothing(
-    path: Path, versions: list[Version], tmp_path: Path
+    path: Path, versions: list[Version], builder: Builder, tmp_path: Path
 ) -> None:
     other = tmp_path / "other.duckdb"
-    build(other, versions[::-1], threads=1)
+    builder(other, versions[::-1], 1)
     digests = []
     for file in (path, other):
         with duckdb.connect(str(file), read_only=True) as con:
