@@ -90,6 +90,7 @@ def test_convergence_facts(con: duckdb.DuckDBPyConnection) -> None:
         "WHERE result_id = 'v5.0/NVIDIA/tyche_ngpu512_ngc25.04_nemo/llama31_405b'"
     ).fetchone()
     assert row is not None
+    assert row[0] == 896
     assert row[1] / row[0] == pytest.approx(row[2])
     assert row[3:] == (5.6, "lower")
 
