@@ -8,6 +8,7 @@ order that ``git ls-tree -r`` has.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
@@ -31,6 +32,8 @@ _PROGRAMS = (
 )
 _PACKED = "zip tar gz tgz bz2 xz zst 7z rar"
 _LEFT_OUT_SUFFIXES = frozenset(f"{_PICTURES} {_PROGRAMS} {_PACKED}".split())
+
+_ADDRESS = re.compile(r"([\w.+-])@(?=[\w-]+(?:\.[\w-]+)*\.[A-Za-z]{2})")
 
 Interest = Literal["data", "stray"]
 
@@ -101,8 +104,11 @@ def withheld_link(path: str, reason: str, target: bytes = b"") -> SourceFile:
 
 
 def readable_path(raw: bytes) -> str:
-    """A path's bytes as valid Unicode; bytes that are not UTF-8 become ``\\xNN``."""
-    return raw.decode("utf-8", "backslashreplace")
+    """A path's bytes as valid Unicode; bytes that are not UTF-8 become ``\\xNN``.
+
+    So does the @ of what looks like an e-mail address: none is ever stored.
+    """
+    return _ADDRESS.sub(r"\1\\x40", raw.decode("utf-8", "backslashreplace"))
 
 
 def content_hash(files: Iterable[tuple[str, str]]) -> str:

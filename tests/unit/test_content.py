@@ -98,6 +98,8 @@ def test_the_rest_is_not_listed(path: str) -> None:
 
 def test_a_path_is_always_valid_unicode() -> None:
     assert readable_path(b"a/\xb8 \xc3\xa9") == "a/\\xb8 \u00e9"
+    assert readable_path(b"a/jo@example.org/x@8b.json") == "a/jo\\x40example.org/x\\x408b.json"
+    assert readable_path(b"a/8xH100@700W") == "a/8xH100@700W"
 
 
 def test_a_withheld_file_keeps_its_size_and_hash() -> None:
