@@ -1,0 +1,62 @@
+"""Invented lists for the report's tests."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+
+from gpurank.notes import Source
+from gpurank.report.data import Page, PageKey, Row
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+
+def entry(place: int, **given: Any) -> Row:
+    """One ranked result; its costs follow from its time, count and λ."""
+    row: Row = {
+        "scope": "round", "round_id": "v4.0", "benchmark": "resnet", "rank": place + 1,
+        "tie_group": place + 1, "result_id": f"v4.0/Acme/n{place:04d}/resnet",
+        "score_min": 10.0 + place, "accelerator_count": 8, "lambda_chips": 8.0,
+        "cluster_label": None, "cluster_name": None, "log_score_sd": 0.01,
+        "best_for_lambda_low": None, "best_for_lambda_high": None, "probability_first": 0.1,
+        "rank_low": place + 1, "rank_high": place + 3, "submitter": "Acme",
+        "system_name": f"node{place}", "accelerator": "H100 SXM5 80GB", "node_count": 1,
+        "host_cpu": "EPYC 7742", "availability": "available", "is_on_premises": True,
+        "energy_kwh": None, "first_seen_round_id": "v4.0", "is_independent": True,
+        "comparison_warning": None, "accelerator_family": "H100",
+        "accelerator_reported": "NVIDIA H100", "framework": "PyTorch", "division": "closed",
+        "unscaled_min": 10.0 + place, "scaling_factor": 1.0, "source_commit": COMMIT,
+        "throughput_per_s": 1000.0, "system_path": "Acme/systems/n.json",
+        "accelerators_per_node": 8, "socket_count": 2, "core_count": 128,
+        "memory_per_node_gib": 1024.0, "network_gbps_per_node": 400.0, "link_rank": 3,
+        "accelerator_form_factor": "SXM5", "framework_reported": "PyTorch 2", "issues": (),
+        "count_explanation": None, "fleet": None,
+        "runs": tuple(
+            {
+                "file": f"Acme/results/n{place}/resnet/result_{run}.txt", "run_min": 10.0 + run,
+                "is_converged": True, "is_kept": run in (1, 2, 3), "start_line": 10 + run,
+            }
+            for run in range(5)
+        ),
+    }  # fmt: skip
+    row.update(given)
+    row["accelerator_minutes"] = row["score_min"] * row["accelerator_count"]
+    row["delay_cost"] = row["score_min"] * (row["accelerator_count"] + row["lambda_chips"])
+    return row
+
+
+def page(entries: list[Row], round_id: str | None = "v4.0", **given: Any) -> Page:
+    """A page of these entries, which are in ranking order."""
+    key = PageKey("resnet", round_id)
+    summary = {
+        "round_id": "v4.0", "published_on": date(2024, 6, 12), "source_commit": COMMIT,
+        "repository": "https://github.com/mlcommons/training_results_v4.0",
+        "version_id": "a-b", "folder_count": 9, "result_count": 8, "scored_count": 8,
+        "ranked_count": 7, "quarantined_count": 1, "submitter_count": 1,
+    }  # fmt: skip
+    values: dict[str, Any] = {
+        "sources": (Source("v4.0", COMMIT, "2026-01-02T00:00:00+00:00"),),
+        "rounds": (summary,),
+        **given,
+    }
+    return Page(key=key, entries=tuple(entries), **values)
