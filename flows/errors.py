@@ -82,6 +82,9 @@ _CODES = {
     "gpurank.store.StoreError": Exit.STORAGE,
     "tasks.worker.WorkerDied": Exit.STORAGE,
     "gpurank.reading.QueryError": Exit.USAGE,
+    # What a person asks in SQL is a QueryError; here our own question found an older warehouse.
+    "duckdb.BinderException": Exit.NO_DATA,
+    "duckdb.CatalogException": Exit.NO_DATA,
     "duckdb.IOException": Exit.STORAGE,
     "duckdb.OutOfMemoryException": Exit.STORAGE,
 }
@@ -101,12 +104,22 @@ def explain(error: BaseException) -> tuple[int, str]:
     for kind in type(error).__mro__:
         code = _CODES.get(f"{kind.__module__.lstrip('_')}.{kind.__name__}")
         if code is not None:
-            return code, str(error).strip() + _hint(error)
+            return code, _text(error) + _hint(error)
     if isinstance(error, OSError):
         return Exit.STORAGE, _storage(error)
     return Exit.INTERNAL, (
         f"{type(error).__name__}: {error}; this is a fault of gpurank: "
         "run again with --debug and report what it prints. The last good data are untouched"
+    )
+
+
+def _text(error: BaseException) -> str:
+    text = str(error).strip()
+    if type(error).__name__ not in ("BinderException", "CatalogException"):
+        return text
+    return (
+        f"the warehouse was built by another version of gpurank ({text.splitlines()[0]}); "
+        "`gpurank analyze` builds it anew"
     )
 
 

@@ -169,3 +169,15 @@ def test_help_needs_neither_orchestrator_nor_frames() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr.strip() == "[]"
     assert "gpurank top --benchmark resnet" in done.stdout
+
+
+@pytest.mark.parametrize("arguments", [["top", "-b", "resnet"], ["compare", "a", "b"]])
+def test_a_warehouse_of_another_version_says_what_to_do(
+    warehouse: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+) -> None:
+    code, out, err = call(monkeypatch, capsys, *arguments)
+    assert (code, out) == (6, "")
+    assert "another version" in err and "gpurank analyze" in err
