@@ -10,6 +10,7 @@ from prefect.artifacts import create_markdown_artifact, create_table_artifact
 from gpurank.reading import Answer, ask, open_warehouse
 from gpurank.settings import Settings
 from gpurank.validation import ValidationReport
+from gpurank.watching import WatchRecord
 from tasks.ingest import Outcome
 
 _BEST = """
@@ -53,6 +54,22 @@ def ranking(settings: Settings) -> None:
         key="ranking",
         description="Best three a benchmark and round: ranking table (derived), not official",
     )
+
+
+def watch(record: WatchRecord, moved: Sequence[str], settings: Settings) -> None:
+    """Markdown of a watch: what the source answered, round by round, and what changed for it."""
+    lines = ["# Watch", "", f"{record.started_at}, {settings.home}", ""]
+    lines += [f"Versions in use moved: {', '.join(moved) or 'none'}.", ""]
+    lines += ["| round | state | commit | before | message |", "|---|---|---|---|---|"]
+    for item in record.findings:
+        cells = (item.round_id, item.state, item.commit, item.known_commit, item.message)
+        lines.append("| " + " | ".join(_cell(value) for value in cells) + " |")
+    lines += ["", *(f"- {name} failed: {_cell(why)}" for name, why in record.failed.items())]
+    create_markdown_artifact("\n".join(lines), key="watch", description="What a watch found")
+
+
+def _cell(value: str | None) -> str:
+    return (value or "").replace("|", "\\|").replace("\n", " ")
 
 
 def validation(settings: Settings, reports: Sequence[ValidationReport]) -> None:

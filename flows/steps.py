@@ -70,9 +70,14 @@ def ingest_round(round_id: str, settings: Settings, from_shipped: bool = False) 
 
 
 def ingest_rounds(
-    names: Sequence[str], settings: Settings, from_shipped: bool = False
+    names: Sequence[str],
+    settings: Settings,
+    from_shipped: bool = False,
+    raise_single: bool = True,
 ) -> list[Outcome]:
     """Ingest rounds side by side; a failure is an outcome, unless there is but one round.
+
+    ``raise_single=False`` makes the failure of a single round an outcome, too.
 
     Raises:
         Exception: the only round failed; its error.
@@ -86,7 +91,7 @@ def ingest_rounds(
     for name in names:
         found = futures[name].result(raise_on_failure=False)
         if isinstance(found, BaseException):
-            if len(names) == 1:
+            if len(names) == 1 and raise_single:
                 raise found
             found = failed(name, found)
             display.finished(found)

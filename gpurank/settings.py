@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 
@@ -21,6 +22,7 @@ class Settings:
     ``lambda_chips`` is the rental, in chips, that a minute of waiting is worth. ``workers`` is
     the number of rounds parsed side by side. ``seed`` fixes every random draw.
     ``accept_shrink`` publishes even though a table lost more rows than its contract allows.
+    ``run_id`` names this run in logs and manifests.
     """
 
     home: Path
@@ -30,6 +32,7 @@ class Settings:
     cluster_count: int = 5
     seed: int = 20240612
     accept_shrink: bool = False
+    run_id: str = field(default="", compare=False)
 
     @property
     def raw_dir(self) -> Path:
@@ -57,6 +60,11 @@ class Settings:
         return self.home / "gpurank.lock"
 
     @property
+    def watch_path(self) -> Path:
+        """Record of the last watch."""
+        return self.home / "watch.json"
+
+    @property
     def rounds_lock_path(self) -> Path:
         """Machine-written list of what each ingested round was taken from."""
         return self.home / "rounds.lock.yml"
@@ -79,7 +87,8 @@ def load(
 ) -> Settings:
     """Settings from arguments, else environment, else defaults.
 
-    Environment: ``GPURANK_HOME``, ``GPURANK_SOURCE``, ``GPURANK_WORKERS``, ``GPURANK_LAMBDA``.
+    Environment: ``GPURANK_HOME``, ``GPURANK_SOURCE``, ``GPURANK_WORKERS``, ``GPURANK_LAMBDA``,
+    ``GPURANK_RUN_ID``.
 
     Raises:
         SettingsError: a value is no positive number, or the home is a file.
@@ -94,6 +103,7 @@ def load(
         workers=_positive_int("GPURANK_WORKERS", workers, env, default_workers()),
         lambda_chips=_positive_float("GPURANK_LAMBDA", lambda_chips, env, 8.0),
         accept_shrink=accept_shrink,
+        run_id=env.get("GPURANK_RUN_ID") or uuid.uuid4().hex[:12],
     )
 
 

@@ -36,6 +36,8 @@ class Manifest:
     ``state`` is ``complete`` or ``failed`` (kept for its issues, never in use). ``form`` is
     ``full`` or ``facts`` (events reduced to the ones that runs point at). ``hashes`` gives the
     SHA-256 of every file beside the manifest; ``counts`` rows a table and what was seen.
+    ``source_date`` is when the source got these bytes (its commit's time, UTC), where it tells;
+    ``run_id`` the run that read them.
     """
 
     round_id: str
@@ -54,6 +56,8 @@ class Manifest:
     counts: Mapping[str, int] = field(default_factory=dict)
     hashes: Mapping[str, str] = field(default_factory=dict)
     failure: str | None = None
+    source_date: str | None = None
+    run_id: str | None = None
 
     def to_json(self) -> str:
         """The manifest as it stands on disk."""

@@ -5,7 +5,7 @@ Plain functions: flows wrap them. The caller holds the run lock.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -60,7 +60,7 @@ def ingest_round(round_id: str, settings: Settings, follow: Follow | None = None
         ValidationFailed: a critical check failed; the version is kept as failed.
     """
     from gpurank.rawround import code_hash
-    from tasks.snapshot import pin
+    from tasks.snapshot import pin, source_date
     from tasks.worker import run_alone
 
     store = Store(settings.raw_dir)
@@ -72,7 +72,11 @@ def ingest_round(round_id: str, settings: Settings, follow: Follow | None = None
         return outcome(known, "unchanged")
     with store.building(round_id) as folder:
         run_alone(read_round, snapshot, settings.cache_dir, folder, follow=follow)
-        draft = _manifest(snapshot, folder, code)
+        draft = replace(
+            _manifest(snapshot, folder, code),
+            source_date=source_date(snapshot, settings.cache_dir),
+            run_id=settings.run_id,
+        )
         if not store.has(round_id, draft.version_id):
             failure = validated(folder, draft, store, settings)
             if failure is not None:
@@ -139,8 +143,7 @@ def validated(
     from gpurank.validation import ValidationFailed
     from tasks.validate import validate_version
 
-    latest = store.latest(draft.round_id)
-    previous = None if latest is None or settings.accept_shrink else latest.counts
+    previous = _counts_before(draft, store, settings)
     failure = None
     try:
         report = validate_version(folder, draft.round_id, previous, draft.form)
@@ -152,6 +155,20 @@ def validated(
         settings.reports_dir, name, [report], f"Validation of {draft.round_id} {draft.version_id}"
     )
     return failure
+
+
+def _counts_before(draft: Manifest, store: Store, settings: Settings) -> Mapping[str, int] | None:
+    """Rows that a new version is measured against; None where it may hold fewer.
+
+    A commit is whole by its hashes, so that what it lacks was taken away upstream and not lost on
+    the way: then a round may lose up to half of its result folders without being asked about.
+    """
+    latest = store.latest(draft.round_id)
+    if latest is None or settings.accept_shrink:
+        return None
+    is_by_upstream = draft.source_kind == "git" and latest.source_commit != draft.source_commit
+    is_half_there = 2 * draft.counts["folder"] >= latest.counts.get("folder", 0)
+    return None if is_by_upstream and is_half_there else latest.counts
 
 
 def write_page(

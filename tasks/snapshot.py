@@ -12,7 +12,13 @@ from pathlib import Path
 
 from gpurank.content import SourceFile, content_hash
 from tasks import snapshot_archive, snapshot_git, snapshot_tree
-from tasks.snapshot_base import Snapshot, SourceError, SourceMissing, SourceUnavailable
+from tasks.snapshot_base import (
+    Snapshot,
+    SourceError,
+    SourceMissing,
+    SourceRefused,
+    SourceUnavailable,
+)
 from tasks.snapshot_resolve import available, resolve
 
 __all__ = [
@@ -20,12 +26,14 @@ __all__ = [
     "SourceError",
     "SourceFile",
     "SourceMissing",
+    "SourceRefused",
     "SourceUnavailable",
     "available",
     "content_hash",
     "files",
     "pin",
     "remote_head",
+    "source_date",
 ]
 
 
@@ -74,6 +82,16 @@ def files(snapshot: Snapshot, cache_dir: Path) -> Iterator[SourceFile]:
             f"{snapshot.uri} holds no file of a round (nothing below results/ or systems/); check "
             f"that it is the source of {snapshot.round_id}"
         )
+
+
+def source_date(snapshot: Snapshot, cache_dir: Path) -> str | None:
+    """When the source got these bytes: its commit's time, UTC; None where it does not tell.
+
+    Ask after ``files``: a remote tells a commit's time only with the commit.
+    """
+    if snapshot.kind == "git":
+        return snapshot_git.committed_at(snapshot, cache_dir)
+    return snapshot.committed_at
 
 
 def remote_head(round_id: str, source: str | os.PathLike[str] | None) -> str:

@@ -11,6 +11,7 @@ import tarfile
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from io import BufferedReader
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
@@ -83,8 +84,12 @@ def pin(round_id: str, path: Path) -> Snapshot:
                 continue
             comment = archive.pax_headers.get("comment", "").strip()
             check_round(round_id, top, str(path))
-            commit = comment if is_commit(comment) else commit_in_name(top)
-            return Snapshot(round_id, "archive", str(path), commit, fingerprint)
+            if not is_commit(comment):
+                named = commit_in_name(top)
+                return Snapshot(round_id, "archive", str(path), named, fingerprint)
+            # An archive that Git made gives every entry the time of its commit.
+            made_at = datetime.fromtimestamp(int(entry.mtime), UTC).isoformat()
+            return Snapshot(round_id, "archive", str(path), comment, fingerprint, made_at)
     raise SourceError(f"{path} is an empty archive; get it again")
 
 

@@ -23,6 +23,10 @@ class SourceMissing(SourceError):
     """There is no such repository, folder or archive, or none that may be read."""
 
 
+class SourceRefused(SourceMissing):
+    """The source answered, and would not let us look: nothing is known about what it holds."""
+
+
 class SourceUnavailable(SourceError):
     """A source did not answer this time; the same call may work later."""
 
@@ -35,6 +39,7 @@ class Snapshot:
     a folder without one in it, the (perhaps shortened) id at the end of its name, or None.
     ``fingerprint`` changes when what would be taken may have changed: ``git:<commit>``,
     ``sha256:<of the archive file>`` or ``content:<content hash of a tree>``.
+    ``committed_at`` is the commit's time where the source tells it without being read (UTC, ISO).
     """
 
     round_id: str
@@ -42,6 +47,7 @@ class Snapshot:
     uri: str
     commit: str | None
     fingerprint: str
+    committed_at: str | None = None
 
 
 def is_commit(text: str) -> bool:

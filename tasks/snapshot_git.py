@@ -34,6 +34,7 @@ from tasks.snapshot_base import (
 )
 from tasks.snapshot_gitcommand import (
     GitFailed,
+    commit_time,
     local_command,
     local_environment,
     local_git,
@@ -87,6 +88,12 @@ def pin(round_id: str, url: str) -> Snapshot:
     """Pin a repository by the commit of its default branch; fetches nothing."""
     commit = remote_head(url)
     return Snapshot(round_id, "git", url, commit, f"git:{commit}")
+
+
+def committed_at(snapshot: Snapshot, cache_dir: Path) -> str | None:
+    """Time of the pinned commit, UTC; None where it is not at hand. Ask after ``files``."""
+    where = f"--git-dir={_repository_of(snapshot.uri, cache_dir)}"
+    return commit_time(where, snapshot.commit or "")
 
 
 def files(snapshot: Snapshot, cache_dir: Path) -> Iterator[SourceFile]:

@@ -6,9 +6,15 @@ import contextlib
 import os
 import signal
 import subprocess
+from datetime import UTC, datetime
 from pathlib import Path
 
-from tasks.snapshot_base import SourceError, SourceMissing, SourceUnavailable
+from tasks.snapshot_base import (
+    SourceError,
+    SourceMissing,
+    SourceRefused,
+    SourceUnavailable,
+)
 
 # Variables that tie git to a repository (as inside a hook of another one).
 _TIES = frozenset(
@@ -86,9 +92,10 @@ _MISSING = (
     "' not found",
     "error: 404",
     "project you were looking for could not be found",
+    # How public hosts answer a question for a repository that is not there: they ask who we are.
+    "could not read username",
 )
 _REFUSED = (
-    "could not read username",
     "could not read password",
     "authentication failed",
     "permission denied",
@@ -116,6 +123,15 @@ def local_git(*arguments: str) -> bytes:
     return output
 
 
+def commit_time(where: str, commit: str) -> str | None:
+    """When a commit at hand was made (its committer's clock), UTC, ISO; None where unknown."""
+    try:
+        output = local_git(where, "log", "-1", "--format=%ct", commit, "--")
+        return datetime.fromtimestamp(int(output), UTC).isoformat()
+    except (GitFailed, ValueError, OverflowError, OSError):
+        return None
+
+
 def local_command(*arguments: str) -> list[str]:
     """The command line of a git command that may not reach for the network."""
     return _command((*_ALWAYS, "protocol.allow=never"), arguments)
@@ -133,7 +149,8 @@ def remote_git(
 
     Raises:
         SourceUnavailable: the network or the server failed, or no answer came in time.
-        SourceMissing: there is no such repository, or it may not be read.
+        SourceMissing: there is no such repository.
+        SourceRefused: it may not be read.
         SourceError: the disk is full.
         GitFailed: any other reason.
     """
@@ -159,7 +176,7 @@ def _explained(url: str, errors: bytes) -> SourceError:
             f"{url} is not there: no such Git repository; check the round and the source ({short})"
         )
     if any(sign in text for sign in _REFUSED):
-        return SourceMissing(
+        return SourceRefused(
             f"{url} does not exist or may not be read without signing in; check the round, the "
             f"source and your rights ({short})"
         )

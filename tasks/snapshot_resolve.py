@@ -78,6 +78,11 @@ def available(source: str | os.PathLike[str] | None) -> tuple[str, ...] | None:
     return (match["round"],) if match else None
 
 
+def is_remote(source: str | os.PathLike[str] | None) -> bool:
+    """Whether a source is reached by URL, so that silence and absence can look alike."""
+    return source is None or _is_url(os.fspath(source))
+
+
 def _sorted(rounds: object) -> tuple[str, ...]:
     return tuple(sorted(set(rounds), key=round_order))  # type: ignore[call-overload]
 

@@ -17,7 +17,7 @@ from gpurank.content import (
     withheld_link,
 )
 from tasks.snapshot_base import Snapshot, SourceError, commit_in_name, refuse_doubles
-from tasks.snapshot_gitcommand import GitFailed, local_git
+from tasks.snapshot_gitcommand import GitFailed, commit_time, local_git
 
 
 def pin(round_id: str, path: Path) -> Snapshot:
@@ -35,7 +35,10 @@ def pin(round_id: str, path: Path) -> Snapshot:
             blobs[file.path] = hashlib.sha1(header + file.data, usedforsecurity=False).hexdigest()
     is_repository = (path / ".git").exists()
     commit = _head_of(path, blobs) if is_repository else commit_in_name(path.name)
-    return Snapshot(round_id, "tree", str(path), commit, f"content:{content_hash(pairs)}")
+    known_at = (
+        commit_time(f"--git-dir={path / '.git'}", commit) if is_repository and commit else None
+    )
+    return Snapshot(round_id, "tree", str(path), commit, f"content:{content_hash(pairs)}", known_at)
 
 
 def files(snapshot: Snapshot) -> Iterator[SourceFile]:

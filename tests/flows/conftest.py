@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import subprocess
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +66,65 @@ def write_round(mirror: Path, round_id: str, shift_min: float = 0.0) -> Path:
         systems.mkdir(parents=True)
         (systems / f"{system}.json").write_text(json.dumps(described))
     return root
+
+
+def git(folder: Path, *arguments: str, date: str | None = None) -> str:
+    who = ("-c", "user.name=t", "-c", "user.email=t@example.org")
+    dated = {} if date is None else {"GIT_COMMITTER_DATE": date, "GIT_AUTHOR_DATE": date}
+    return subprocess.run(
+        ["git", "-C", str(folder), *who, *arguments],
+        check=True, capture_output=True, text=True, env=os.environ | dated,
+    ).stdout.strip()  # fmt: skip
+
+
+@dataclass
+class Remotes:
+    """Bare repositories of rounds, one a round, and the checkouts they are pushed from."""
+
+    folder: Path
+
+    @property
+    def template(self) -> str:
+        """A source that is asked like the public repositories: nothing can be listed."""
+        return f"file://{self.folder}/remotes/training_results_{{round}}.git"
+
+    def checkout(self, round_id: str) -> Path:
+        return self.folder / "work" / f"training_results_{round_id}"
+
+    def bare(self, round_id: str) -> Path:
+        return self.folder / "remotes" / f"training_results_{round_id}.git"
+
+    def add(self, round_id: str, shift_min: float = 0.0, date: str | None = None) -> None:
+        """Make a round's repository and publish its first commit."""
+        write_round(self.folder / "work", round_id, shift_min)
+        git(self.checkout(round_id), "init", "-q", "-b", "published")
+        self.bare(round_id).parent.mkdir(parents=True, exist_ok=True)
+        git(self.folder, "init", "-q", "--bare", "-b", "published", str(self.bare(round_id)))
+        git(self.bare(round_id), "config", "uploadpack.allowFilter", "true")
+        git(self.bare(round_id), "config", "uploadpack.allowAnySHA1InWant", "true")
+        self.publish(round_id, date)
+
+    def publish(self, round_id: str, date: str | None = None) -> str:
+        """Commit whatever the checkout holds now and push it; gives the commit."""
+        work = self.checkout(round_id)
+        git(work, "add", "-A")
+        git(work, "commit", "-q", "-m", "x", date=date)
+        git(work, "push", "-q", str(self.bare(round_id)), "HEAD:published")
+        return git(work, "rev-parse", "HEAD")
+
+    def edit_system(self, round_id: str, submitter: str, **fields: str) -> None:
+        """Change fields of a submitter's only system description."""
+        (path,) = (self.checkout(round_id) / submitter / "systems").glob("*.json")
+        path.write_text(json.dumps(json.loads(path.read_text()) | fields))
+
+    def take_away(self, round_id: str) -> None:
+        shutil.rmtree(self.bare(round_id))
+
+
+@pytest.fixture
+def remotes(tmp_path: Path) -> Remotes:
+    """No repository yet."""
+    return Remotes(tmp_path)
 
 
 @pytest.fixture

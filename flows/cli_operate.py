@@ -1,0 +1,74 @@
+"""Commands that keep a data folder up to date over the years: watch."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from flows.cli_read import Form, Output
+from flows.orchestrated import orchestrated
+from flows.render import Format, show
+from gpurank.settings import load
+
+Source = Annotated[
+    str | None,
+    typer.Option(
+        help="Mirror folder, or a template with {round}; default the public repositories.",
+        envvar="GPURANK_SOURCE",
+    ),
+]
+_FINDINGS = {
+    "round_id": "round",
+    "state": "state",
+    "commit": "commit",
+    "known_commit": "in use",
+    "message": "message",
+}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the operating commands to the application."""
+    app.command()(watch)
+
+
+def watch(
+    source: Source = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Only ask and show; change nothing.")
+    ] = False,
+    lambda_chips: Annotated[
+        float | None, typer.Option("--lambda", help="Chips a minute of waiting is worth.")
+    ] = None,
+    accept_shrink: Annotated[
+        bool, typer.Option("--accept-shrink", help="Publish though a table lost many rows.")
+    ] = False,
+    form: Form = Format.table,
+    output: Output = None,
+) -> None:
+    """Look for new rounds and changed ones, ingest those, analyze once, say what changed.
+
+    Rounds that a source does not answer for are reported and left as they are.
+
+    Example: gpurank watch --check
+    Example: gpurank watch --source 'https://example.org/training_results_{round}.git'
+    """
+    from flows.errors import WatchIncomplete
+    from gpurank import watching
+    from gpurank.store import now
+    from tasks.watch import look
+
+    settings = load(source=source, lambda_chips=lambda_chips, accept_shrink=accept_shrink)
+    if check:
+        started_at, findings = now(), look(settings)
+        show(watching.answer(findings), form, output, columns=_FINDINGS)
+        record = watching.WatchRecord(started_at, now(), settings.run_id, True, findings)
+        if record.unanswered:
+            raise WatchIncomplete(record)
+        return
+    with orchestrated(settings):
+        from flows.watch import watch as flow
+
+        flow(settings.source, str(settings.home), settings.lambda_chips, accept_shrink)
+    kept = watching.read(settings.watch_path)
+    show(watching.answer(kept.findings if kept else ()), form, output, columns=_FINDINGS)

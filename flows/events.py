@@ -1,0 +1,34 @@
+"""Events of the orchestrator that automations can wait for; docs/operations.md lists them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from prefect.events import emit_event
+
+from gpurank.settings import Settings
+from gpurank.watching import WatchRecord
+
+CHANGED = "gpurank.watch.changed"
+UNCHANGED = "gpurank.watch.unchanged"
+INCOMPLETE = "gpurank.watch.incomplete"
+
+
+def watched(record: WatchRecord, moved: Sequence[str], settings: Settings) -> None:
+    """One event a watch: what changed, or that nothing did, or that questions failed as well."""
+    payload = {
+        "moved": list(moved),
+        "unanswered": list(record.unanswered),
+        "failed": dict(record.failed),
+        "findings": [asdict(item) for item in record.findings if item.state != "unchanged"],
+        "run_id": record.run_id,
+    }
+    resource = {
+        "prefect.resource.id": "gpurank.data-folder",
+        "prefect.resource.name": str(settings.home),
+        "gpurank.moved": ", ".join(moved),
+    }
+    emit_event(CHANGED if moved else UNCHANGED, resource=resource, payload=payload)
+    if not record.is_complete:
+        emit_event(INCOMPLETE, resource=resource, payload=payload)

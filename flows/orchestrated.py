@@ -1,0 +1,36 @@
+"""What every command that writes needs around it: an orchestrator and a display."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from gpurank.settings import Settings
+
+
+@contextmanager
+def orchestrated(settings: Settings) -> Iterator[None]:
+    """Refuse early what is bound to fail, then have an orchestrator and a display for the block."""
+    from flows import environment, progress, server
+    from gpurank import roundlock
+    from gpurank.lock import LockHeld, holder
+
+    settings.home.mkdir(parents=True, exist_ok=True)
+    owner = holder(settings.lock_path)
+    if owner is not None:
+        raise LockHeld(settings.lock_path, owner)
+    print(f"data folder {settings.home}; starting the orchestrator", file=sys.stderr, flush=True)
+    environment.prepare(settings, debug=is_debug())
+    expected = {
+        **{name: item.bytes for name, item in roundlock.shipped().items()},
+        **{name: item.bytes for name, item in roundlock.read(settings.rounds_lock_path).items()},
+    }
+    with server.temporary(settings.home / "orchestrator.log"), progress.shown(expected):
+        yield
+
+
+def is_debug() -> bool:
+    """Whether a person asked for tracebacks and all logs."""
+    return os.environ.get("GPURANK_DEBUG", "") not in ("", "0")

@@ -1,0 +1,36 @@
+"""Look for new rounds and changed ones, ingest those, analyze once, say what changed."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from prefect import flow
+from prefect.task_runners import ThreadPoolTaskRunner
+from pydantic import Field
+
+from flows import steps, watch_steps
+from gpurank.settings import default_workers, load
+
+RUNNER: Any = ThreadPoolTaskRunner(max_workers=default_workers())
+
+
+@flow(name="watch", flow_run_name="watch", task_runner=RUNNER, persist_result=False)
+def watch(
+    source: str | None = None,
+    home: str | None = None,
+    lambda_chips: Annotated[float, Field(gt=0)] | None = None,
+    accept_shrink: bool = False,
+) -> dict[str, Any]:
+    """Bring the data folder up to what ``source`` holds now; gives what was found and done.
+
+    A question that fails is reported and changes nothing. A scheduled run that comes late finds
+    that another has caught up since, and ends at once.
+    """
+    settings = load(
+        home=home, source=source, lambda_chips=lambda_chips, accept_shrink=accept_shrink
+    )
+    if watch_steps.is_superseded(settings):
+        return {"state": "superseded"}
+    with steps.locked(settings, "gpurank watch"):
+        watched = watch_steps.bring_up_to_date(settings)
+    return watch_steps.announced(watched, settings)
