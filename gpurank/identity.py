@@ -212,7 +212,7 @@ def identity_tables(
     kinds: tuple[Kind, ...] = get_args(Kind)
     tables: dict[str, pl.DataFrame] = {kind: spelling_table(kind, systems) for kind in kinds}
     system_total = totals(systems, issues)
-    told = pl.concat([spelling_issues(tables), total_issues(system_total)])
+    told = pl.concat([spelling_issues(tables, systems), total_issues(system_total)])
     return {
         **{f"identity.{kind}": table for kind, table in tables.items()},
         "identity.system_total": system_total,
@@ -235,22 +235,27 @@ def total_issues(system_total: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def spelling_issues(tables: dict[str, pl.DataFrame]) -> pl.DataFrame:
-    """An issue row (round_id, level, kind, message, source_file) for each unresolved spelling."""
+def spelling_issues(tables: dict[str, pl.DataFrame], systems: pl.DataFrame) -> pl.DataFrame:
+    """An issue row for each description and spelling of it that stays unresolved.
+
+    Args:
+        tables: spelling tables by kind.
+        systems: raw.system with round_id.
+
+    Returns:
+        round_id, level, kind, message, source_file (the description).
+    """
     schema = dict.fromkeys(("round_id", "level", "kind", "message", "source_file"), pl.String)
-    records = []
+    records = set()
     for kind, table in tables.items():
         if kind in _UNTOLD:
             continue
-        for row in table.filter(pl.col("method") == "unresolved").iter_rows(named=True):
-            near = f"; the closest known one is {row['closest']!r}" if row["closest"] else ""
-            records.append(
-                {
-                    "round_id": row["round_id"],
-                    "level": "info" if kind in ("submitter", "framework") else "warning",
-                    "kind": f"unresolved_{kind}",
-                    "message": f"{kind} {row['reported']!r} is not known{near}",
-                    "source_file": None,
-                }
-            )
-    return pl.DataFrame(records, schema=schema)
+        unresolved = table.filter(pl.col("method") == "unresolved")
+        level = "info" if kind in ("submitter", "framework") else "warning"
+        for column in _COLUMNS[kind]:
+            filed = systems.select("round_id", "path", pl.col(column).alias("reported"))
+            for row in filed.join(unresolved, on=("round_id", "reported")).iter_rows(named=True):
+                near = f"; the closest known one is {row['closest']!r}" if row["closest"] else ""
+                message = f"{kind} {row['reported']!r} is not known{near}"
+                records.add((row["round_id"], level, f"unresolved_{kind}", message, row["path"]))
+    return pl.DataFrame(sorted(records), schema=schema, orient="row")

@@ -300,6 +300,7 @@ def test_names_of_a_new_round_are_told_and_never_guessed(built: Warehouse) -> No
         "unresolved_accelerator", "unresolved_cpu", "unresolved_status", "unresolved_submitter",
         "unknown_system_field",
     } <= kinds  # fmt: skip
+    assert row["issue_count"] >= 5
 
 
 def test_people_of_v6_0(built: Warehouse) -> None:

@@ -222,10 +222,11 @@ def test_frameworks(reported: str, framework: str | None) -> None:
     assert resolve("framework", [reported])["framework"].to_list() == [framework]
 
 
-def test_one_row_a_spelling_and_an_issue_for_each_unresolved_one() -> None:
+def test_one_row_a_spelling_and_an_issue_for_each_description_of_an_unresolved_one() -> None:
     systems = pl.DataFrame(
         {
             "round_id": ["v9.0", "v9.0", "v9.0", "v9.1"],
+            "path": ["a", "b", "c", "d"],
             "accelerator_reported": ["NVIDIA H100-SXM5-80GB", "Odd", "Odd", None],
         }
     )
@@ -234,8 +235,11 @@ def test_one_row_a_spelling_and_an_issue_for_each_unresolved_one() -> None:
         ("v9.0", "NVIDIA H100-SXM5-80GB"),
         ("v9.0", "Odd"),
     ]
-    issues = spelling_issues({"accelerator": table})
-    assert issues.select("round_id", "kind").rows() == [("v9.0", "unresolved_accelerator")]
+    issues = spelling_issues({"accelerator": table}, systems)
+    assert issues.select("round_id", "kind", "source_file").rows() == [
+        ("v9.0", "unresolved_accelerator", "b"),
+        ("v9.0", "unresolved_accelerator", "c"),
+    ]
 
 
 def test_every_listed_model_is_understood_by_its_own_name_or_keys() -> None:
