@@ -38,8 +38,10 @@ facts: $(BIN)/.run-ready ## rebuild the shipped facts: make facts SOURCE=<mirror
 	@test -n "$(SOURCE)" || { echo "make facts SOURCE=<mirror folder, or a template with {round}>" >&2; exit 2; }
 	$(BIN)/gpurank facts build --source "$(SOURCE)"
 
-docs: $(BIN)/.run-ready ## write docs/tables.md from the contracts
+docs: $(BIN)/.run-ready ## write docs/tables.md from the contracts and docs/method.md's tables from the shipped rounds
 	@$(BIN)/python -m gpurank.dictionary > docs/tables.md
+	@export GPURANK_HOME=data/docs && $(BIN)/gpurank run && \
+	 $(BIN)/python -m gpurank.method_page docs/method.md
 
 clean: ## remove the virtual environment and the demo's data
 	rm -rf $(VENV) data/demo

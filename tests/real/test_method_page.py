@@ -1,0 +1,126 @@
+"""The tables of docs/method.md are what the shipped rounds give."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import tasks.clustering
+import tasks.fleet
+import tasks.ranking
+import tasks.selection
+import tasks.sensitivity
+from gpurank.method import MethodSettings
+from gpurank.method_page import TABLES, PageError, blocks, filled, table_text
+
+pytestmark = pytest.mark.real
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "method.md"
+# Tables of ResNet-50 alone; the others need every benchmark.
+OF_RESNET = ("selection", "clusters", "k_profile", "ranking", "best_for_lambda")
+STAGES = (
+    tasks.selection, tasks.clustering, tasks.ranking, tasks.sensitivity, tasks.fleet
+)  # fmt: skip
+
+
+def warehouse(benchmark: str | None) -> duckdb.DuckDBPyConnection:
+    """The shipped rounds with the published settings, of one benchmark or of all."""
+    from gpurank.store import read_manifest
+    from tasks.identify import load_identity
+    from tasks.load import Version, load_raw
+    from tasks.lookups import load_lookups
+    from tasks.model import prepare_analysis, run_layer
+    from tasks.shipped import shipped
+
+    facts = shipped()
+    if not facts:
+        pytest.skip("no facts ship with this checkout")
+    con = duckdb.connect()
+    load_raw(con, [Version(r, read_manifest(f).version_id, f) for r, f in sorted(facts.items())])
+    load_lookups(con)
+    load_identity(con)
+    for layer in ("staging", "core", "metrics"):
+        run_layer(con, layer)
+    if benchmark is not None:
+        con.execute("DELETE FROM metrics.configuration WHERE benchmark <> ?", [benchmark])
+    for stage in STAGES:
+        stage.run(con, MethodSettings())
+    prepare_analysis(con)
+    run_layer(con, "marts")
+    return con
+
+
+@pytest.fixture(scope="module")
+def resnet() -> Iterator[duckdb.DuckDBPyConnection]:
+    con = warehouse("resnet")
+    yield con
+    con.close()
+
+
+def differences(written: str, made: str) -> list[tuple[str, str]]:
+    """Cells that differ by more than two units of their last digit, which a processor may."""
+    old, new = ([re.split(r"\s*\|\s*", line) for line in t.splitlines()] for t in (written, made))
+    if [len(line) for line in old] != [len(line) for line in new]:
+        return [(written, made)]
+    pairs = [pair for a, b in zip(old, new, strict=True) for pair in zip(a, b, strict=True)]
+    return [(a, b) for a, b in pairs if a != b and not is_close(a, b)]
+
+
+def is_close(one: str, other: str) -> bool:
+    number = re.compile(r"-?[\d,]*\.?\d+")
+    if number.sub("#", one) != number.sub("#", other):
+        return False
+    for a, b in zip(number.findall(one), number.findall(other), strict=True):
+        decimals = len(a.partition(".")[2])
+        if abs(float(a.replace(",", "")) - float(b.replace(",", ""))) > 2.01 * 10**-decimals:
+            return False
+    return True
+
+
+@pytest.mark.parametrize("name", OF_RESNET)
+def test_resnets_tables_are_fresh(resnet: duckdb.DuckDBPyConnection, name: str) -> None:
+    assert (
+        differences(blocks(PAGE.read_text(encoding="utf-8"))[name], table_text(resnet, name)) == []
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not os.environ.get("GPURANK_SLOW"), reason="set GPURANK_SLOW to make them all")
+def test_all_tables_are_fresh() -> None:
+    con = warehouse(None)
+    written = blocks(PAGE.read_text(encoding="utf-8"))
+    assert {name: differences(text, table_text(con, name)) for name, text in written.items()} == {
+        name: [] for name in written
+    }
+    con.close()
+
+
+def test_every_table_stands_in_the_page_once() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert sorted(blocks(page)) == sorted(TABLES)
+    assert page.count("<!-- table: ") == len(TABLES)
+
+
+def test_filling_keeps_the_text_around() -> None:
+    con = duckdb.connect()
+    con.execute("CREATE SCHEMA marts")
+    con.execute(
+        "CREATE TABLE marts.prediction_check AS SELECT 'b' benchmark, 1200 cell_count, "
+        "3 row_count, 0.5 median_error, NULL::DOUBLE coverage, 1.0 cell_coverage, "
+        "1.0 coverage_inside, 1.0 coverage_extrapolated"
+    )
+    page = filled("a\n<!-- table: prediction -->\nold\n<!-- end -->\nb\n", con)
+    assert page.startswith("a\n<!-- table: prediction -->\n| benchmark |")
+    assert "| b | 1,200 | 3 | 0.500 | – | 1.00 | 1.00 | 1.00 |\n<!-- end -->\nb\n" in page
+    with pytest.raises(PageError, match="no table is called 'nonesuch'"):
+        filled("<!-- table: nonesuch -->\n<!-- end -->", con)
+
+
+def test_a_cell_may_differ_in_its_last_digit_only() -> None:
+    assert differences("| 0.74 | 1–14 |", "| 0.75 | 2–14 |") == []
+    assert differences("| 0.74 |", "| 0.78 |") == [("0.74", "0.78")]
+    assert differences("| A100 |", "| H100 |") == [("A100", "H100")]
