@@ -29,14 +29,14 @@ function detailOf(row) {
     pair.append(element("dt", data.labels[i]), element("dd", value));
     facts.append(pair);
   });
-  cell.append(element("h4", "System"), facts);
+  cell.append(element("h3", "System", "sub"), facts);
   if (row.p) {
     const source = element("p");
     source.append(linked(row, row.p, 0, "System description as filed"));
     cell.append(source);
   }
   row.w.forEach((text) => cell.append(element("p", `Look before you use it: ${text}`, "warn")));
-  cell.append(element("h4", "Runs"), runsOf(row));
+  cell.append(element("h3", "Runs", "sub"), runsOf(row));
   cell.append(element("p", "The score is the mean of the kept runs. Result id: ", "hint"));
   cell.lastChild.append(element("code", row.id));
   return line;
