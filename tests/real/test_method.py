@@ -12,6 +12,7 @@ import tasks.clustering
 import tasks.fleet
 import tasks.ranking
 import tasks.selection
+import tasks.sensitivity
 from gpurank.method import MethodSettings
 
 pytestmark = pytest.mark.real
@@ -48,6 +49,7 @@ def warehouse() -> Iterator[duckdb.DuckDBPyConnection]:
     tasks.selection.run(con, SETTINGS)
     tasks.clustering.run(con, SETTINGS)
     tasks.ranking.run(con, SETTINGS)
+    tasks.sensitivity.run(con, SETTINGS)
     tasks.fleet.run(con, SETTINGS)
     yield con
     con.close()
@@ -194,3 +196,34 @@ def test_the_fleet_law(warehouse: duckdb.DuckDBPyConnection) -> None:
 def test_the_law_predicts_what_it_has_not_seen(warehouse: duckdb.DuckDBPyConnection) -> None:
     error = "SELECT median(abs(exp(log_residual) - 1)) FROM analysis.fleet_result"
     assert rows(warehouse, error)[0][0] <= 0.07
+
+
+def test_cells_left_out_are_predicted_and_held(warehouse: duckdb.DuckDBPyConnection) -> None:
+    check = "SELECT median_error, coverage FROM analysis.prediction_check"
+    error, coverage = rows(warehouse, check)[0]
+    assert error <= 0.07
+    assert 0.85 <= coverage <= 0.95
+
+
+def test_five_classes_are_stable_and_it_says_so(warehouse: duckdb.DuckDBPyConnection) -> None:
+    found = rows(
+        warehouse, "SELECT DISTINCT is_count_stable, count_note FROM analysis.cluster_profile"
+    )
+    assert len(found) == 1 and found[0][0] is True
+    assert found[0][1].startswith("k = 5 is stable: ")
+    agreement = "SELECT ward_ari, submitter_ari_low FROM analysis.cluster_count WHERE is_chosen"
+    assert all(value > 0.9 for value in rows(warehouse, agreement)[0])
+
+
+def test_other_methods_reverse_and_the_ranking_does_not(
+    warehouse: duckdb.DuckDBPyConnection,
+) -> None:
+    rates = dict(
+        rows(
+            warehouse,
+            "SELECT method, max(reversal_rate) FROM analysis.sensitivity GROUP BY method",
+        )
+    )
+    assert rates["delay_cost"] == 0
+    for method in ("topsis", "vikor", "sum_entropy", "sum_critic"):
+        assert rates[method] > 0, method
