@@ -20,6 +20,39 @@ if TYPE_CHECKING:
     from gpurank.choosing import Chosen
     from gpurank.reading import Answer
 
+Within = Annotated[str | None, typer.Option(help="Deadline: 30min, 2h, 1h30m, 90s.")]
+MaxAccelerators = Annotated[
+    int | None, typer.Option("--max-accelerators", help="Largest system.", min=1)
+]
+Budget = Annotated[
+    float | None,
+    typer.Option(help="Most that it may cost: accelerator-minutes, or the prices' currency."),
+]
+Availability = Annotated[
+    str | None, typer.Option(help="available, preview or research; default: all.")
+]
+Site = Annotated[
+    bool | None, typer.Option("--onprem/--cloud", help="Only one of the two; default: both.")
+]
+Division = Annotated[str, typer.Option(help="closed, open or any.")]
+AllRounds = Annotated[
+    bool, typer.Option("--all", help="All rounds of the newest comparable span (default).")
+]
+Lambda = Annotated[
+    float | None,
+    typer.Option("--lambda", help="What a minute of waiting costs, in chips (default 0)."),
+]
+Prices = Annotated[
+    Path | None,
+    typer.Option(
+        help="CSV of rental prices: accelerator,provider,region,per_hour,currency,date,source."
+    ),
+]
+MinuteValue = Annotated[
+    float | None,
+    typer.Option("--minute-value", help="What a minute of waiting costs, in money."),
+]
+
 _SHOWN = 15
 _OPTIONS = {
     "round_id": "round", "submitter": "submitter", "system_name": "system",
@@ -41,39 +74,17 @@ def register(app: typer.Typer) -> None:
 
 def choose(
     benchmark: Benchmark,
-    within: Annotated[str | None, typer.Option(help="Deadline: 30min, 2h, 1h30m, 90s.")] = None,
-    max_accelerators: Annotated[
-        int | None, typer.Option("--max-accelerators", help="Largest system.", min=1)
-    ] = None,
-    budget: Annotated[
-        float | None,
-        typer.Option(help="Most that it may cost: accelerator-minutes, or the prices' currency."),
-    ] = None,
-    availability: Annotated[
-        str | None, typer.Option(help="available, preview or research; default: all.")
-    ] = None,
-    onprem: Annotated[
-        bool | None, typer.Option("--onprem/--cloud", help="Only one of the two; default: both.")
-    ] = None,
-    division: Annotated[str, typer.Option(help="closed, open or any.")] = "closed",
+    within: Within = None,
+    max_accelerators: MaxAccelerators = None,
+    budget: Budget = None,
+    availability: Availability = None,
+    onprem: Site = None,
+    division: Division = "closed",
     round_id: Round = None,
-    is_all: Annotated[
-        bool, typer.Option("--all", help="All rounds of the newest comparable span (default).")
-    ] = False,
-    lambda_chips: Annotated[
-        float | None,
-        typer.Option("--lambda", help="What a minute of waiting costs, in chips (default 0)."),
-    ] = None,
-    prices: Annotated[
-        Path | None,
-        typer.Option(
-            help="CSV of rental prices: accelerator,provider,region,per_hour,currency,date,source."
-        ),
-    ] = None,
-    minute_value: Annotated[
-        float | None,
-        typer.Option("--minute-value", help="What a minute of waiting costs, in money."),
-    ] = None,
+    is_all: AllRounds = False,
+    lambda_chips: Lambda = None,
+    prices: Prices = None,
+    minute_value: MinuteValue = None,
     form: Form = Format.table,
     output: Output = None,
 ) -> None:
