@@ -35,8 +35,8 @@ class PowerFacts:
     """The columns of raw.power without path, folder and run stem.
 
     ``energy_j`` is the plain integral, before ``conversion_efficiency``; for the submitter's own
-    ``total`` it is the total as filed. What cannot be is None: a negative reading, energy of
-    nothing, an efficiency outside 0 to 1 or several of them (then the energy is None too).
+    ``total`` it is the total as filed. What cannot be is None: energy of nothing or less, an
+    efficiency outside 0 to 1 or several of them (then the energy is None too).
     """
 
     device_kind: DeviceKind
@@ -134,8 +134,8 @@ def _integral(
     window_s = (end - start) / 1000
     if not window_s > 0:
         return None, None
-    is_possible = 0 < energy < math.inf and all(watts >= 0 for _, watts in readings)
-    return window_s, energy if is_possible else None
+    # Meters near zero also read a few watts below it; those stay in the sum as filed.
+    return window_s, energy if 0 < energy < math.inf else None
 
 
 def _only(records: Records, key: str) -> float | None:

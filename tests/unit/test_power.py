@@ -88,3 +88,13 @@ def test_what_cannot_be_gives_no_energy(watts: float, efficiencies: list[float])
     assert found is not None
     assert (found.window_s, found.energy_j, found.interconnect_power_w) == (40.0, None, None)
     assert found.conversion_efficiency in (0.9, None)
+
+
+def test_a_meter_may_read_below_zero_now_and_then() -> None:
+    lines = [
+        record("power_measurement_start", 0, None),
+        record("power_reading", 1_000, 100),
+        record("power_reading", 2_000, -5),
+        record("power_measurement_stop", 2_000, None),
+    ]
+    assert read(lines) == PowerFacts("node", 2.0, 95.0, None, None, 2)
