@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import polars as pl
 import pytest
 from cases.miniature import Mini, Warehouse, build, rank
 
-from flows import cli_choose
+from flows import cli, cli_choose
 from flows.render import Format
 from gpurank.choice import ChoiceError
 from gpurank.choosing import Chosen, choose_from, cost_of, limits_of
@@ -177,3 +178,37 @@ def test_the_page_for_people(
     nothing = capsys.readouterr().out
     assert "no filed system keeps these limits" in nothing
     assert "No prediction: resnet has no fleet law" in nothing
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (["choose", "-b", "resnet", "--within", "soon"], 2, "'soon' is no length of time"),
+        (["choose", "-b", "resnet", "--availability", "yes"], 2, "availability is available or"),
+        (["choose", "-b", "resnet", "--minute-value", "3"], 2, "give prices with it"),
+        (["choose", "-b", "resnet", "--prices", "none.csv"], 2, "cannot be read as a price list"),
+        (["choose", "-b", "resnet", "--budget", "-3"], 2, "is a number above 0"),
+        (["choose", "-b", "resnet"], 6, "gpurank run"),
+        (["mine", "none", "--accelerators", "8", "--accelerator", "H1000"], 2, "is not known"),
+        (["mine", "none", "--accelerators", "8", "--accelerator", "H100 SXM5 80GB"], 2,
+         "does not exist; give a folder of run logs"),
+        (["mine", ".", "--accelerators", "0", "--accelerator", "H100 SXM5 80GB"], 2,
+         "--accelerators"),
+    ],
+)  # fmt: skip
+def test_each_mistake_is_told_in_one_message(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    code: int,
+    told: str,
+) -> None:
+    monkeypatch.setenv("GPURANK_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["gpurank", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    shown = capsys.readouterr()
+    assert ended.value.code == code and told in shown.err
+    assert "Traceback" not in shown.err and shown.out == ""

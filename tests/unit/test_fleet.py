@@ -13,13 +13,11 @@ from scipy.optimize import least_squares
 from gpurank.fleet import (
     break_even,
     efficiency,
-    expanded_interval,
     fit_fleet,
 )
 from gpurank.fleet_fit import sample, solve
 from gpurank.method import MethodSettings
 from gpurank.modelfit import model_scaling
-from gpurank.selection import submitter_weights
 
 SETTINGS = MethodSettings(fleet_bootstraps=40)
 HALF, EXPONENT, GAIN = 150.0, 0.6, 0.1
@@ -69,18 +67,15 @@ def test_a_planted_law_is_recovered(configurations: Any) -> None:
 
 def test_intervals_cover_the_truth_about_as_often_as_they_say(configurations: Any) -> None:
     true = float(efficiency(512.0, np.log(HALF), np.log(EXPONENT)))
-    inside = 0
-    for seed in range(24):
-        data = sample(planted(configurations, 0.05, seed), "resnet", SETTINGS)
-        owners = data.frame["submitter"].to_list()
-        start = np.array([[5.0, -0.5, 0.1]])
-        theta, _, _ = solve(data, np.ones((1, len(owners))), start)
-        copies = submitter_weights(owners, 40, seed)
-        draws, _, _ = solve(data, copies, np.repeat(theta, 40, axis=0))
-        found = efficiency(512.0, draws[:, 0], draws[:, 1])
-        low, high = expanded_interval(np.asarray(found), len(set(owners)))
-        inside += low <= true <= high
-    assert 19 <= inside <= 24
+    half = float(break_even(0.5, np.log(HALF), np.log(EXPONENT)))
+    settings = MethodSettings(fleet_bootstraps=100)
+    inside = np.zeros(2)
+    for seed in range(100):
+        law = fit_fleet(planted(configurations, 0.05, seed), "resnet", settings)
+        low, high = law.efficiency_interval(512)
+        _, first, last = law.break_even(0.5)
+        inside += (low <= true <= high, first <= half <= last)
+    assert ((inside / 100 >= 0.85) & (inside / 100 <= 0.95)).all(), inside
 
 
 def test_the_solver_finds_the_librarys_optimum(configurations: Any) -> None:
