@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from flows import cli_choose, cli_compare, cli_mine, cli_operate, cli_read, cli_report
+from flows import cli_choose, cli_compare, cli_export, cli_mine, cli_operate, cli_read, cli_report
 from flows.orchestrated import is_debug, orchestrated
 from gpurank.settings import Settings, load
 
@@ -32,6 +32,7 @@ cli_operate.register(app)
 cli_choose.register(app)
 cli_mine.register(app)
 cli_report.register(app)
+cli_export.register(app)
 app.command()(cli_compare.compare)
 
 Source = Annotated[

@@ -73,6 +73,7 @@ _CODES = {
     "gpurank.validation.ValidationFailed": Exit.VALIDATION,
     "gpurank.models.ModelError": Exit.VALIDATION,
     "tasks.report.ReportError": Exit.VALIDATION,
+    "tasks.export.ExportError": Exit.STORAGE,
     "tasks.load.LoadError": Exit.VALIDATION,
     "tasks.model.ModelRunError": Exit.VALIDATION,
     "gpurank.lock.LockHeld": Exit.LOCKED,
