@@ -14,7 +14,7 @@ import tasks.fleet
 import tasks.ranking
 import tasks.selection
 import tasks.sensitivity
-from gpurank.contracts import contracts
+from gpurank.contracts import contract
 from gpurank.method import MethodSettings
 from tasks.configuration import MissingInput
 
@@ -26,7 +26,14 @@ SETTINGS = MethodSettings(
 STAGES = (
     tasks.selection, tasks.clustering, tasks.ranking, tasks.sensitivity, tasks.fleet
 )  # fmt: skip
-TABLES = [c for c in contracts() if c.layer == "analysis"]
+TABLES = [
+    contract(f"analysis.{name}")
+    for name in (
+        "selection", "matched_cpu", "cluster", "cluster_profile", "cluster_count", "ranking",
+        "unranked", "sensitivity", "fleet_law", "break_even", "fleet_result", "model_scaling",
+        "prediction", "prediction_check",
+    )
+]  # fmt: skip
 
 
 def world(configurations: Any) -> pl.DataFrame:
