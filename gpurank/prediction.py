@@ -55,7 +55,7 @@ class PredictionCheck:
 
     cell_count: int
     row_count: int
-    median_error: float
+    median_error: float | None
     coverage: float | None
     cell_coverage: float | None
     coverage_inside: float | None
@@ -159,7 +159,7 @@ class Predictor:
         return PredictionCheck(
             cell_count=len(np.unique(self.cell)),
             row_count=int(known.sum()),
-            median_error=float(np.median(np.abs(np.expm1(-self.residual[known])))),
+            median_error=_median(np.abs(np.expm1(-self.residual[known]))),
             coverage=_mean(covered, known),
             cell_coverage=_mean(covered, known, 1 / size),
             coverage_inside=_mean(covered, known & ~self.is_outside),
@@ -231,6 +231,10 @@ def _mean(values: Floats, where: Bools, weights: Floats | None = None) -> float 
     if not use.any():
         return None
     return float(np.average(values[use], weights=None if weights is None else weights[use]))
+
+
+def _median(values: Floats) -> float | None:
+    return float(np.median(values)) if len(values) else None
 
 
 def _finite(value: float) -> float | None:

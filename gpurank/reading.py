@@ -179,14 +179,16 @@ def clusters(con: DuckDBPyConnection, benchmark: str) -> Answer:
     rows = ask(
         con,
         "select cluster_label, name, member_count, median_score_min, median_accelerator_count, "
-        "median_accelerator_minutes, share_4_to_16, leading_families "
-        "from marts.cluster_profile where benchmark = ? and cluster_label is not null "
+        "median_accelerator_minutes, share_4_to_16, leading_families, jaccard, is_count_stable, "
+        "count_note from marts.cluster_profile where benchmark = ? and cluster_label is not null "
         "order by cluster_label",
         [benchmark],
         f"{benchmark}: clusters over its comparable rounds (derived)",
     )
     if not rows.rows:
-        raise NoData(f"{benchmark} has no clusters: too few or too equal independent results")
+        told = ask(con, "select reason from marts.cluster_profile where benchmark = ?", [benchmark])
+        reason = told.rows[0][0] if told.rows else "no independent results"
+        raise NoData(f"{benchmark} has no clusters: {reason}")
     return rows
 
 

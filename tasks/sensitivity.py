@@ -9,7 +9,7 @@ import duckdb
 import polars as pl
 
 from gpurank.mcdm import compare
-from gpurank.method import MethodSettings, floats
+from gpurank.method import MethodSettings, floats, one_thread
 from gpurank.settings import Settings
 from tasks.configuration import read, write
 
@@ -39,7 +39,8 @@ def run(con: duckdb.DuckDBPyConnection, settings: Settings | MethodSettings) -> 
 
 def _compared(entries: pl.DataFrame) -> list[dict[str, Any]]:
     names = ("score_min", "accelerator_minutes", "delay_cost")
-    found = compare(*(floats(entries, name) for name in names))
+    with one_thread(1):
+        found = compare(*(floats(entries, name) for name in names))
     return [
         {
             **asdict(result),

@@ -114,6 +114,18 @@ def test_too_few_cells_give_a_number_without_an_interval(configurations: Any) ->
     assert found.check().coverage is None
 
 
+def test_accelerators_filed_at_one_count_each_cannot_be_checked(configurations: Any) -> None:
+    size = 40
+    count = [8 * 2 ** (i % 6) for i in range(size)]
+    frame = configurations(
+        score_min=[1000 / n for n in count],
+        accelerator_count=count,
+        accelerator=[f"X{i % 6}" for i in range(size)],
+    )
+    check = made(frame).check()
+    assert (check.row_count, check.median_error, check.coverage) == (0, None, None)
+
+
 def test_no_law_no_prediction(configurations: Any) -> None:
     frame = world(configurations, 0).head(5)
     assert predictor(frame, "resnet", fit_fleet(frame, "resnet", SETTINGS), SETTINGS) is None
