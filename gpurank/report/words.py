@@ -79,7 +79,7 @@ def share(value: float | None) -> str:
 def system_of(entry: Row) -> str:
     """``Oracle 8xBM.GPU.H100.8``; a name that begins with its submitter stands alone."""
     submitter, name = entry["submitter"] or "unknown submitter", str(entry["system_name"])
-    return name if name.lower().startswith(submitter.lower()) else f"{submitter} {name}"
+    return name if name.lower().startswith(f"{submitter.lower()} ") else f"{submitter} {name}"
 
 
 def chips_of(entry: Row) -> str:

@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -134,6 +134,12 @@ def mirror(tmp_path: Path) -> Path:
     write_round(folder, "v3.0")
     write_round(folder, "v4.0", shift_min=1.0)
     return folder
+
+
+@pytest.fixture(scope="session")
+def invented_round() -> Callable[..., Path]:
+    """``write_round``, for fixtures of other modules."""
+    return write_round
 
 
 @pytest.fixture(scope="session")

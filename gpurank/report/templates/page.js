@@ -31,7 +31,7 @@ function short(value) {
   return String(Number(value.toPrecision(3)));
 }
 // A name that begins with its submitter stands alone.
-const system = (row) => row.y.toLowerCase().startsWith(row.s.toLowerCase()) ? row.y : `${row.s} ${row.y}`;
+const system = (row) => row.y.toLowerCase().startsWith(`${row.s.toLowerCase()} `) ? row.y : `${row.s} ${row.y}`;
 
 // Slider steps: 0, then a quarter of a chip to 8,192 in equal ratios.
 const lambdaAt = (step) => (step === 0 ? 0 : Number((2 ** (-2 + (step - 1) * 15 / 119)).toPrecision(3)));

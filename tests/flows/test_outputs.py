@@ -1,0 +1,117 @@
+"""Every output that shows a result says what it must: the footnote linter on all of them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from flows import cli
+from gpurank.footnote_check import missing
+from gpurank.report.lint import faults
+
+pytestmark = pytest.mark.flow
+
+BEST = "v4.0/Zeta/zeta_n4/resnet"
+# Each command that shows results of a benchmark.
+SHOWING = [
+    ["top", "-b", "resnet"],
+    ["top", "-b", "resnet", "--pooled"],
+    ["why", BEST],
+    ["why", "-b", "resnet", "--rank", "2"],
+    ["choose", "-b", "resnet", "--within", "1h"],
+    ["compare", "v4.0/Acme/acme_n1/resnet", BEST],
+]
+Capture = pytest.CaptureFixture[str]
+Patch = pytest.MonkeyPatch
+
+
+@pytest.fixture(scope="module")
+def home(
+    orchestrator: None,
+    invented_round: Callable[..., Path],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Path:
+    """A warehouse of two invented rounds."""
+    from flows.backfill import backfill
+
+    folder = tmp_path_factory.mktemp("outputs")
+    invented_round(folder / "mirror", "v3.0")
+    invented_round(folder / "mirror", "v4.0", shift_min=1.0)
+    backfill("all", str(folder / "mirror"), str(folder / "home"))
+    return folder / "home"
+
+
+def call(patch: Patch, capture: Capture, home: Path, *arguments: str) -> tuple[int, str, str]:
+    """Exit code, stdout and stderr of a command."""
+    patch.setenv("GPURANK_HOME", str(home))
+    patch.setattr(sys, "argv", ["gpurank", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    shown = capture.readouterr()
+    return int(ended.value.code or 0), shown.out, shown.err
+
+
+@pytest.mark.parametrize("arguments", SHOWING, ids=" ".join)
+def test_tables_carry_their_footnote(
+    home: Path, monkeypatch: Patch, capsys: Capture, arguments: list[str]
+) -> None:
+    code, out, err = call(monkeypatch, capsys, home, *arguments)
+    assert code == 0, err
+    assert missing(out) == ()
+
+
+@pytest.mark.parametrize("arguments", SHOWING, ids=" ".join)
+def test_files_carry_it_beside_their_rows(
+    home: Path, monkeypatch: Patch, capsys: Capture, tmp_path: Path, arguments: list[str]
+) -> None:
+    code, out, err = call(monkeypatch, capsys, home, *arguments, "-f", "csv")
+    assert code == 0 and out
+    assert missing(err) == ()
+    target = tmp_path / "x.parquet"
+    code, _, err = call(monkeypatch, capsys, home, *arguments, "-f", "parquet", "-o", str(target))
+    assert code == 0, err
+    assert missing(pq.read_schema(target).metadata[b"notes"].decode()) == ()
+
+
+def test_the_report_is_written_checked_and_found(
+    home: Path, monkeypatch: Patch, capsys: Capture, tmp_path: Path
+) -> None:
+    out = tmp_path / "pages"
+    code, _, err = call(monkeypatch, capsys, home, "open", "--out", str(out))
+    assert code == 6 and "gpurank report" in err
+    code, shown, err = call(monkeypatch, capsys, home, "report", "--out", str(out))
+    assert code == 0, err
+    assert shown.strip() == str(out / "index.html")
+    names = sorted(path.name for path in out.iterdir())
+    assert names == ["index.html", "resnet-pooled.html", "resnet-v3.0.html", "resnet-v4.0.html"]
+    first = {name: (out / name).read_bytes() for name in names}
+    assert not [fault for text in first.values() for fault in faults(text.decode())]
+    page = first["resnet-v4.0.html"].decode()
+    # 11 minutes on 32 chips: 11 x (32 + 8) = 440, before 33 minutes on 8: 33 x 16 = 528.
+    assert "Zeta zeta_n4 ranks first of 2: 32 × A100 SXM4 80GB train in 11.00 minutes" in page
+    assert page.index("<td>440.0</td>") < page.index("<td>528.0</td>")
+    call(monkeypatch, capsys, home, "report", "--out", str(out))
+    assert {name: (out / name).read_bytes() for name in names} == first
+    monkeypatch.setattr("webbrowser.open", lambda _: False)
+    code, shown, err = call(monkeypatch, capsys, home, "open", "--out", str(out))
+    assert (code, shown.strip()) == (0, str(out / "index.html")) and "no browser" in err
+
+
+def test_the_export_names_its_rounds(
+    home: Path, monkeypatch: Patch, capsys: Capture, tmp_path: Path
+) -> None:
+    out = tmp_path / "data"
+    code, _, err = call(monkeypatch, capsys, home, "export", "--out", str(out))
+    assert code == 0, err
+    assert missing((out / "README.md").read_text(encoding="utf-8")) == ()
+    origins = json.loads((out / "origins.json").read_text(encoding="utf-8"))
+    assert [item["round_id"] for item in origins] == ["v3.0", "v4.0"]
+    table = pq.read_table(out / "parquet" / "marts_ranking.parquet")
+    assert sorted(set(table["round_id"].to_pylist())) == ["v3.0", "v4.0"]
+    header = (out / "csv" / "marts_ranking.csv").read_text(encoding="utf-8").splitlines()[0]
+    assert header.split(",") == table.column_names
