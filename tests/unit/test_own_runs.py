@@ -11,6 +11,7 @@ from cases.miniature import Mini, Warehouse, build, log, rank
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from flows import cli_mine
 from gpurank.own_runs import (
     OwnResult,
     OwnRunsError,
@@ -187,6 +188,22 @@ def test_beside_the_published(published: Warehouse) -> None:
     assert found.fleet_efficiency is None and found.expected_min is None
     assert [row[0] for row in found.answer().rows] == list(targets)
     assert found.as_dict()["result"]["score_min"] == pytest.approx(36)
+
+
+def test_the_page_for_people(published: Warehouse, capsys: pytest.CaptureFixture[str]) -> None:
+    files = logs((36.0,) * 5) | {"notes.md": b"hello"}
+    cli_mine._text(place(published.con, result(files), "A100 SXM4 80GB", 8, 8.0))
+    shown = capsys.readouterr().out
+    assert "own runs, unreviewed: 8 x A100 SXM4 80GB, scored by the rule of v4.0" in shown
+    assert "score 36.000 min, 288.0 accelerator-minutes, delay cost 576.0 (derived)" in shown
+    assert "would stand at 3 beside the 3 of v4.0" in shown
+    assert "not run logs: notes.md" in shown and "Result not verified" in shown
+    few = logs((36.0, 37.0)) | {"result_2.txt": log(1.0, status="aborted")}
+    cli_mine._text(place(published.con, result(few), "A100 SXM4 80GB", 8, 8.0))
+    told = capsys.readouterr().out
+    assert "No score: too_few_runs: 3 of 5. The rule asks for 5 runs." in told
+    assert "result_0.txt: 36.000 min, converged" in told
+    assert "result_2.txt: 1.000 min, not converged (aborted)" in told
 
 
 def test_without_a_score_nothing_is_placed(published: Warehouse) -> None:
