@@ -39,7 +39,7 @@ def compare(
 
     Refused, with the reason, where the two may not be compared; a soft break is warned of.
 
-    Example: gpurank compare v3.0/Krai/7920T_2xA5000/resnet v4.0/Oracle/8xBM.GPU.H100.8/resnet
+    Example: gpurank compare v3.0/xFusion/G5500V7x8xL40/resnet v4.0/Oracle/8xBM.GPU.H100.8/resnet
     Example: gpurank compare v3.0 v4.0 --benchmark resnet
     """
     with warehouse() as con:
