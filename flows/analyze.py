@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
 from prefect import flow
+from pydantic import Field
 
 from flows import artifacts, steps
-from gpurank.settings import load
+from gpurank.history import moment
+from gpurank.settings import SettingsError, load
 
 
 @flow(name="analyze", flow_run_name="analyze", persist_result=False)
 def analyze(
-    home: str | None = None, lambda_chips: float | None = None, accept_shrink: bool = False
+    home: str | None = None,
+    lambda_chips: Annotated[float, Field(gt=0)] | None = None,
+    accept_shrink: bool = False,
+    as_of: str | None = None,
+    output: str | None = None,
 ) -> str:
     """Build the warehouse of ``home`` (default: GPURANK_HOME) anew and swap it in; gives its path.
 
-    ``lambda_chips`` is what a minute of waiting is worth, in chips rented (default 8).
+    ``lambda_chips`` is what a minute of waiting is worth, in chips rented (default 8). ``as_of``
+    builds ``output`` of the versions that were valid at that date and leaves the other alone.
     """
     settings = load(home=home, lambda_chips=lambda_chips, accept_shrink=accept_shrink)
+    if as_of and not output:
+        raise SettingsError("as_of needs an output: the warehouse in use is never of the past")
+    when, target = moment(as_of) if as_of else None, Path(output) if output else None
+    settings = replace(settings, as_of=when, output=target)
     with steps.locked(settings, "gpurank analyze"):
         reports = steps.build_warehouse(settings)
     artifacts.ranking(settings)

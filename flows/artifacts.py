@@ -21,6 +21,11 @@ where r.scope = 'round' and r.rank <= 3
 order by r.benchmark, r.round_id desc, r.rank, r.result_id
 """
 
+_CHANGED = """
+select round_id, kind, subject_id, field_name, old_value, new_value from marts.change
+where list_contains(?, round_id) order by round_id, kind, subject_id, field_name limit 500
+"""
+
 
 def reconciliation(outcomes: Sequence[Outcome]) -> None:
     """Table of what each round held: folders seen = results + set aside."""
@@ -65,7 +70,18 @@ def watch(record: WatchRecord, moved: Sequence[str], settings: Settings) -> None
         cells = (item.round_id, item.state, item.commit, item.known_commit, item.message)
         lines.append("| " + " | ".join(_cell(value) for value in cells) + " |")
     lines += ["", *(f"- {name} failed: {_cell(why)}" for name, why in record.failed.items())]
+    if moved:
+        lines += ["", "## Changed upstream", "", *_changes(moved, settings)]
     create_markdown_artifact("\n".join(lines), key="watch", description="What a watch found")
+
+
+def _changes(moved: Sequence[str], settings: Settings) -> list[str]:
+    """The first rows of marts.change of some rounds, as Markdown."""
+    with open_warehouse(settings.warehouse_path) as con:
+        found = ask(con, _CHANGED, [list(moved)])
+    lines = ["| " + " | ".join(found.columns) + " |", "|" + "---|" * len(found.columns)]
+    lines += ["| " + " | ".join(_cell(value) for value in row) + " |" for row in found.rows]
+    return lines if found.rows else ["Nothing but new rounds."]
 
 
 def _cell(value: str | None) -> str:

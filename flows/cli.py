@@ -124,21 +124,36 @@ def ingest(
 
 
 @app.command()
-def analyze(lambda_chips: Lambda = None, accept_shrink: Shrink = False) -> None:
+def analyze(
+    lambda_chips: Lambda = None,
+    accept_shrink: Shrink = False,
+    as_of: cli_read.AsOf = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Another DuckDB file to build.")
+    ] = None,
+) -> None:
     """Build the warehouse of every ingested round: select, cluster, rank, publish.
 
     Example: gpurank analyze --lambda 16
+    Example: gpurank analyze --as-of 2025-11-15 --output november.duckdb
     """
+    from gpurank.history import moment
     from gpurank.reading import NoData
+    from gpurank.settings import SettingsError
     from gpurank.store import Store
 
     settings = load(lambda_chips=lambda_chips, accept_shrink=accept_shrink)
+    if as_of is not None:
+        moment(as_of)
+        if output is None:
+            raise SettingsError("--as-of needs --output: the warehouse in use is never of the past")
     if not Store(settings.raw_dir).rounds():
         raise NoData(f"no round has been ingested into {settings.home}; `gpurank run` does both")
     with orchestrated(settings):
         from flows.analyze import analyze as flow
 
-        flow(str(settings.home), settings.lambda_chips, settings.accept_shrink)
+        target = str(output.absolute()) if output else None
+        flow(str(settings.home), settings.lambda_chips, accept_shrink, as_of, target)
 
 
 @facts_app.command("build")

@@ -1,4 +1,4 @@
-"""Commands that keep a data folder up to date over the years: watch."""
+"""Commands that keep a data folder up to date over the years: watch, diff."""
 
 from __future__ import annotations
 
@@ -18,6 +18,13 @@ Source = Annotated[
         envvar="GPURANK_SOURCE",
     ),
 ]
+_CHANGES = {
+    "kind": "kind",
+    "subject_id": "what",
+    "field_name": "field",
+    "old_value": "before",
+    "new_value": "after",
+}
 _FINDINGS = {
     "round_id": "round",
     "state": "state",
@@ -29,7 +36,8 @@ _FINDINGS = {
 
 def register(app: typer.Typer) -> None:
     """Add the operating commands to the application."""
-    app.command()(watch)
+    for command in (watch, diff):
+        app.command()(command)
 
 
 def watch(
@@ -72,3 +80,30 @@ def watch(
         flow(settings.source, str(settings.home), settings.lambda_chips, accept_shrink)
     kept = watching.read(settings.watch_path)
     show(watching.answer(kept.findings if kept else ()), form, output, columns=_FINDINGS)
+
+
+def diff(
+    round_id: Annotated[str, typer.Argument(metavar="ROUND", help="For example v5.1.")],
+    first: Annotated[
+        str | None,
+        typer.Option("--from", help="Version id or commit (a prefix will do); default: before."),
+    ] = None,
+    second: Annotated[
+        str | None, typer.Option("--to", help="Version id or commit; default: the one in use.")
+    ] = None,
+    form: Form = Format.table,
+    output: Output = None,
+) -> None:
+    """What changed in a round between two of its versions; by default the two newest.
+
+    Edited system descriptions (one row a field), results added, withdrawn or renamed, changed
+    scores, moved ranks.
+
+    Example: gpurank diff v5.1
+    Example: gpurank diff v5.1 --from 504c3b50 --to 888b59ab --format csv
+    """
+    from gpurank.rounds import round_order
+    from tasks.differences import difference
+
+    round_order(round_id)
+    show(difference(round_id, first, second, load()), form, output, columns=_CHANGES)

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 Benchmark = Annotated[str, typer.Option("--benchmark", "-b", help="For example resnet.")]
 Round = Annotated[str | None, typer.Option("--round", "-r", help="For example v4.0.")]
 Form = Annotated[Format, typer.Option("--format", "-f", help="How rows are written.")]
+AsOf = Annotated[
+    str | None,
+    typer.Option("--as-of", metavar="DATE", help="Answer with what was known then (UTC)."),
+]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="File; default stdout.")]
 
 _TOP = {
@@ -74,6 +78,7 @@ def top(
     round_id: Round = None,
     pooled: Annotated[bool, typer.Option(help="Rank all comparable rounds together.")] = False,
     limit: Annotated[int, typer.Option("--limit", "-n", help="Rows; 0 for all.", min=0)] = 10,
+    as_of: AsOf = None,
     form: Form = Format.table,
     output: Output = None,
 ) -> None:
@@ -81,8 +86,9 @@ def top(
 
     Example: gpurank top --benchmark resnet --round v4.0
     Example: gpurank top -b bert --pooled --limit 20 --format csv
+    Example: gpurank top -b llama2_70b_lora --round v5.1 --as-of 2025-11-15
     """
-    with warehouse() as con:
+    with warehouse(as_of) as con:
         found = reading.ranking(con, benchmark, round_id, pooled, limit or None)
         notes = notes_of(con, benchmark, found)
     notes = (*_cautions(found), *notes)
@@ -101,7 +107,7 @@ def clusters(benchmark: Benchmark, form: Form = Format.table, output: Output = N
     """
     with warehouse() as con:
         found = reading.clusters(con, benchmark)
-        notes = notes_of(con, benchmark, None)
+        notes = (f"{found.column('count_note')[0]}.", *notes_of(con, benchmark, None))
     show(found, form, output, notes, _CLUSTERS)
 
 
@@ -192,9 +198,17 @@ def doctor(form: Form = Format.table, output: Output = None) -> None:
 
 
 @contextmanager
-def warehouse() -> Iterator[DuckDBPyConnection]:
-    """A read-only connection to the published warehouse."""
-    con = reading.open_warehouse(load().warehouse_path)
+def warehouse(as_of: str | None = None) -> Iterator[DuckDBPyConnection]:
+    """A read-only connection to the published warehouse, or to one of what was known then."""
+    settings = load()
+    path = settings.warehouse_path
+    if as_of is not None:
+        from gpurank.history import moment
+        from tasks.past import warehouse_at
+
+        print(f"looking up what was known by {as_of}", file=sys.stderr, flush=True)
+        path = warehouse_at(settings, moment(as_of))
+    con = reading.open_warehouse(path)
     try:
         yield con
     finally:

@@ -6,6 +6,7 @@ import os
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 
 
@@ -22,7 +23,8 @@ class Settings:
     ``lambda_chips`` is the rental, in chips, that a minute of waiting is worth. ``workers`` is
     the number of rounds parsed side by side. ``seed`` fixes every random draw.
     ``accept_shrink`` publishes even though a table lost more rows than its contract allows.
-    ``run_id`` names this run in logs and manifests.
+    ``run_id`` names this run in logs and manifests. ``as_of`` builds a warehouse of the versions
+    that were valid then, into ``output``.
     """
 
     home: Path
@@ -33,6 +35,8 @@ class Settings:
     seed: int = 20240612
     accept_shrink: bool = False
     run_id: str = field(default="", compare=False)
+    as_of: datetime | None = None
+    output: Path | None = None
 
     @property
     def raw_dir(self) -> Path:
@@ -41,8 +45,8 @@ class Settings:
 
     @property
     def warehouse_path(self) -> Path:
-        """The published DuckDB file."""
-        return self.home / "warehouse.duckdb"
+        """The published DuckDB file, or the one beside it that is asked for."""
+        return self.output or self.home / "warehouse.duckdb"
 
     @property
     def reports_dir(self) -> Path:
@@ -58,6 +62,11 @@ class Settings:
     def lock_path(self) -> Path:
         """File that one writing run holds."""
         return self.home / "gpurank.lock"
+
+    @property
+    def as_of_dir(self) -> Path:
+        """Folder of warehouses of the past; can be made again."""
+        return self.home / "as-of"
 
     @property
     def watch_path(self) -> Path:

@@ -22,6 +22,7 @@ from typing import Any
 from gpurank.rounds import UnknownRound, round_order
 
 MANIFEST = "manifest.json"
+_JOURNAL = "published.json"
 _TEMPORARY = ".building-"
 
 
@@ -204,7 +205,21 @@ class Store:
             raise StoreError(
                 f"{manifest.round_id} {manifest.version_id} is not complete; not published"
             )
-        write_durably(self.root / manifest.round_id / "latest", manifest.version_id + "\n")
+        entries = self.journal(manifest.round_id)
+        if not entries and (before := self.latest(manifest.round_id)):
+            entries.append((before.version_id, before.taken_at))
+        entries.append((manifest.version_id, now()))
+        folder = self.root / manifest.round_id
+        write_durably(folder / _JOURNAL, json.dumps(entries, indent=1) + "\n")
+        write_durably(folder / "latest", manifest.version_id + "\n")
+
+    def journal(self, round_id: str) -> list[tuple[str, str]]:
+        """(version id, time) of each publication, oldest first; see gpurank.history."""
+        try:
+            text = (self.root / round_id / _JOURNAL).read_text(encoding="utf-8")
+            return [(str(name), str(at)) for name, at in json.loads(text)]
+        except (FileNotFoundError, ValueError, TypeError):
+            return []
 
     def sweep(self) -> int:
         """Remove what dead runs left half-built; gives how many. Call under the run lock."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gpurank.history import publications, valid_at
 from gpurank.reading import NoData
 from gpurank.settings import Settings
 from gpurank.store import Store
@@ -39,13 +40,14 @@ def steps() -> tuple[Step, ...]:
         Step("rank", _method("ranking")),
         Step("compare", _method("sensitivity")),
         Step("scale", _method("fleet")),
+        Step("history", history),
         Step("check", method_checked),
         Step("marts", _layer("marts")),
     )
 
 
 def load(con: duckdb.DuckDBPyConnection, settings: Settings) -> int:
-    """Load every round's version in use and the lookups; gives the number of rounds.
+    """Load every round's version in use (or valid then) and the lookups; gives how many rounds.
 
     Raises:
         NoData: the store holds no round.
@@ -56,10 +58,14 @@ def load(con: duckdb.DuckDBPyConnection, settings: Settings) -> int:
     store = Store(settings.raw_dir)
     versions = []
     for round_id in store.rounds():
-        latest = store.latest(round_id)
-        if latest is not None:
-            folder = store.folder(round_id, latest.version_id)
-            versions.append(Version(round_id, latest.version_id, folder))
+        known = publications(store, round_id)
+        item = valid_at(known, settings.as_of) if settings.as_of else known[-1]
+        if item is not None:
+            version = item.manifest.version_id
+            folder = store.folder(round_id, version)
+            versions.append(Version(round_id, version, folder, item.valid_from))
+    if not versions and store.rounds():
+        raise NoData(f"nothing was known by {settings.as_of}; `gpurank rounds` shows since when")
     if not versions:
         raise NoData(
             f"no round has been ingested into {settings.home}; "
@@ -75,6 +81,13 @@ def identify(con: duckdb.DuckDBPyConnection, settings: Settings) -> None:
     from tasks.identify import load_identity
 
     load_identity(con)
+
+
+def history(con: duckdb.DuckDBPyConnection, settings: Settings) -> None:
+    """Write when each version was valid and what changed between a round's two newest."""
+    from tasks import changes
+
+    changes.run(con, settings)
 
 
 def method_checked(con: duckdb.DuckDBPyConnection, settings: Settings) -> ValidationReport | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +40,7 @@ _SQL_TYPES = {
 _ROUND_VERSION = (
     "round_id VARCHAR, version_id VARCHAR, source_kind VARCHAR, source_uri VARCHAR, "
     "source_commit VARCHAR, content_hash VARCHAR, code_hash VARCHAR, "
-    "taken_at VARCHAR, file_count BIGINT, byte_count BIGINT"
+    "taken_at VARCHAR, file_count BIGINT, byte_count BIGINT, run_id VARCHAR, valid_from TIMESTAMP"
 )
 
 
@@ -49,11 +50,12 @@ class LoadError(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One round's version on disk: what is loaded."""
+    """One round's version on disk: what is loaded. ``valid_from`` as gpurank.history has it."""
 
     round_id: str
     version_id: str
     path: Path
+    valid_from: datetime | None = None
 
 
 @contextmanager
@@ -137,8 +139,11 @@ def _load_round_versions(con: duckdb.DuckDBPyConnection, versions: Sequence[Vers
     for version in versions:
         manifest = read_manifest(version.path)
         names = [entry.split()[0] for entry in _ROUND_VERSION.split(", ")]
-        known = {"round_id": version.round_id, "version_id": version.version_id}
-        rows.append({name: known.get(name, getattr(manifest, name)) for name in names})
+        at = version.valid_from and version.valid_from.astimezone(UTC).replace(tzinfo=None)
+        known = {"round_id": version.round_id, "version_id": version.version_id, "valid_from": at}
+        rows.append(
+            {name: known[name] if name in known else getattr(manifest, name) for name in names}
+        )
     insert_rows(con, "raw.round_version", _ROUND_VERSION, rows)
 
 

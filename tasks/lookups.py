@@ -40,7 +40,8 @@ _ROUND = (
     "repository VARCHAR, is_declared BOOLEAN"
 )
 _RULE = (
-    "round_id VARCHAR, benchmark_folder VARCHAR, round_folder VARCHAR, benchmark VARCHAR, basis VARCHAR, "
+    "round_id VARCHAR, benchmark_folder VARCHAR, round_folder VARCHAR, benchmark VARCHAR, "
+    "basis VARCHAR, "
     "runs_required BIGINT, drop_count BIGINT, max_nonconverged BIGINT, direction VARCHAR, "
     "target DOUBLE, target_second DOUBLE, metric VARCHAR, second_metric VARCHAR, "
     "counter_unit VARCHAR, take_first_converged BOOLEAN"
@@ -63,8 +64,12 @@ class StaleCorrection(LoadError):
     """A declared correction whose fault is not there any more: upstream mended it."""
 
 
-def load_lookups(con: duckdb.DuckDBPyConnection, rounds: Rounds | None = None) -> None:
+def load_lookups(
+    con: duckdb.DuckDBPyConnection, rounds: Rounds | None = None, corrections: bool = True
+) -> None:
     """Make lookup.* of warehouse/lookups/*.csv, rounds.yml and corrections.yml. Needs raw.folder.
+
+    ``corrections=False`` reads the data as filed.
 
     Raises:
         StaleCorrection: a correction's fault is not in the loaded rounds any more.
@@ -82,7 +87,7 @@ def load_lookups(con: duckdb.DuckDBPyConnection, rounds: Rounds | None = None) -
         insert_rows(con, "lookup.rule", _RULE, rule_rows(rounds, seen))
         insert_rows(con, "lookup.comparable_span", _SPAN, span_rows(rounds))
         insert_rows(con, "lookup.soft_break", _SOFT_BREAK, soft_break_rows(rounds))
-        load_corrections(con, records["corrections"])
+        load_corrections(con, records["corrections"] if corrections else [])
 
 
 def load_corrections(con: duckdb.DuckDBPyConnection, records: Sequence[Mapping[str, Any]]) -> None:

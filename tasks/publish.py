@@ -16,9 +16,10 @@ _BUILDING = ".building.duckdb"
 @contextmanager
 def building(settings: Settings) -> Iterator[Path]:
     """Path of a warehouse to build; whatever is left of it afterwards is removed."""
-    settings.home.mkdir(parents=True, exist_ok=True)
+    folder = settings.warehouse_path.parent
+    folder.mkdir(parents=True, exist_ok=True)
     name = f"{settings.warehouse_path.stem}.{os.getpid()}-{uuid.uuid4().hex[:8]}{_BUILDING}"
-    path = settings.home / name
+    path = folder / name
     try:
         yield path
     finally:
@@ -36,7 +37,7 @@ def swap(built: Path, settings: Settings) -> None:
     with built.open("rb+") as stream:
         os.fsync(stream.fileno())
     built.replace(settings.warehouse_path)
-    descriptor = os.open(settings.home, os.O_RDONLY)
+    descriptor = os.open(settings.warehouse_path.parent, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:
@@ -45,7 +46,9 @@ def swap(built: Path, settings: Settings) -> None:
 
 def sweep(settings: Settings) -> int:
     """Remove what dead runs left half-built; gives how many. Call under the run lock."""
-    left = sorted(settings.home.glob(f"{settings.warehouse_path.stem}.*{_BUILDING}"))
+    left = sorted(settings.home.glob(f"*{_BUILDING}*")) + sorted(
+        settings.as_of_dir.glob(f"*{_BUILDING}*")
+    )
     for path in left:
         _remove(path)
     return len(left)

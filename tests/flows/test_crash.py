@@ -97,7 +97,9 @@ def test_a_killed_ingest_publishes_nothing_or_all(
     done = ingest_round("v3.0", settings)
     assert done.state in ("ingested", "unchanged")
     folder = settings.raw_dir / "v3.0"
-    assert {path.name for path in folder.iterdir()} == {"latest", "seen.json", done.version_id}
+    assert {path.name for path in folder.iterdir()} == {
+        "latest", "published.json", "seen.json", done.version_id,
+    }  # fmt: skip
 
 
 def test_a_killed_analysis_leaves_the_warehouse_that_was_there(

@@ -70,6 +70,14 @@ def test_a_round_appears_is_corrected_and_falls_silent(remotes: Any, tmp_path: P
     sql = "select source_commit, host_cpu from marts.result where round_id = 'v7.0' and submitter = 'Acme'"
     ((held, cpu),) = ask(home, sql)
     assert held == commit and "9654" in cpu
+    # Exactly one change: the field that was edited.
+    sql = (
+        "select round_id, kind, subject_id, field_name, old_value, new_value, new_commit, "
+        "changed_at is not null from marts.change"
+    )
+    field = ("host_processor_model_name", "AMD EPYC 7742", "AMD EPYC 9654")
+    path = "Acme/systems/acme_n1.json"
+    assert ask(home, sql) == [("v7.0", "system_edited", path, *field, commit, True)]
 
     # A known round that does not answer is told, and what is known of it stays.
     remotes.take_away("v6.2")
@@ -88,15 +96,65 @@ def test_a_result_that_is_gone_upstream_is_withdrawn_and_its_version_stays(
     remotes: Any, tmp_path: Path
 ) -> None:
     home = tmp_path / "home"
-    remotes.add("v6.2")
+    remotes.add("v6.2", date="2031-05-01T00:00:00+00:00")
     remotes.add("v6.1")
     run(remotes.template, home)
     old = Store(home / "raw").latest("v6.2")
     shutil.rmtree(remotes.checkout("v6.2") / "Zeta" / "results")
-    remotes.publish("v6.2")
+    remotes.publish("v6.2", date="2031-05-06T07:08:09+00:00")
     run(remotes.template, home)
+    sql = "select kind, subject_id, changed_at from marts.change order by kind"
+    moved, gone = ask(home, sql)
+    assert moved[:2] == ("rank_moved", "v6.2/Acme/acme_n1/resnet")
+    assert gone[:2] == ("result_withdrawn", "v6.2/Zeta/zeta_n4/resnet")
+    assert gone[2].isoformat() == "2031-05-06T07:08:09"
     assert ask(home, "select submitter from marts.result where round_id = 'v6.2'") == [("Acme",)]
     assert old is not None and Store(home / "raw").has("v6.2", old.version_id)
+
+
+def test_the_past_answers_with_what_was_known_then(
+    remotes: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dataclasses import replace
+
+    from flows.analyze import analyze
+    from gpurank.history import moment
+    from gpurank.reading import NoData
+    from gpurank.settings import load
+    from tasks.differences import difference
+    from tasks.past import warehouse_at
+
+    home, settings = tmp_path / "home", load(home=tmp_path / "home", environ={})
+    remotes.add("v5.1", date="2031-01-01T00:00:00+00:00")
+    run(remotes.template, home)
+    logs = remotes.checkout("v5.1") / "Zeta" / "results" / "zeta_n4" / "resnet"
+    (logs / "scaling.json").write_text('{"scaling_factor": 1.5}')
+    remotes.publish("v5.1", date="2031-02-01T00:00:00+00:00")
+    run(remotes.template, home)
+
+    # T x (N + 8): Zeta 10 x 1.5 x 40 = 600 falls behind Acme's 32 x 16 = 512.
+    found = {tuple(row[1:6]) for row in difference("v5.1", None, None, settings).rows}
+    zeta, acme = "v5.1/Zeta/zeta_n4/resnet", "v5.1/Acme/acme_n1/resnet"
+    assert found == {
+        ("score_changed", zeta, "resnet", "score_min", "10.0"),
+        ("rank_moved", zeta, "resnet", "rank", "1"),
+        ("rank_moved", acme, "resnet", "rank", "2"),
+    }
+
+    def first(path: Path) -> Any:
+        with duckdb.connect(str(path), read_only=True) as con:
+            sql = "select submitter from marts.ranking where scope = 'round' and rank = 1"
+            return con.execute(sql).fetchall()
+
+    assert first(home / "warehouse.duckdb") == [("Acme",)]
+    target = tmp_path / "other.duckdb"
+    analyze(str(home), as_of="2031-01-15", output=str(target))
+    assert (first(target), first(home / "warehouse.duckdb")) == ([("Zeta",)], [("Acme",)])
+    kept = warehouse_at(settings, moment("2031-01-31"))
+    assert first(kept) == [("Zeta",)] and kept == warehouse_at(settings, moment("2031-01-02"))
+    assert warehouse_at(settings, moment("2031-02-01")) == home / "warehouse.duckdb"
+    with pytest.raises(NoData, match="nothing was known"):
+        warehouse_at(replace(settings), moment("2030-12-31"))
 
 
 def test_a_mirror_is_listed_and_a_failed_analysis_is_made_up_for(

@@ -32,6 +32,7 @@ ROUND_VERSION = VERSION | {
     "source_commit": "VARCHAR",
     "file_count": "BIGINT",
     "byte_count": "BIGINT",
+    "valid_from": "TIMESTAMP",
 }
 Case = dict[str, Any]
 

@@ -58,13 +58,15 @@ SELECT
     worst.level || ': ' || worst.kind AS worst_issue,
     coalesce(worst.issue_count, 0) AS issue_count,
     result.source_commit,
-    result.version_id
+    result.version_id,
+    version.valid_from
 FROM core.result AS result
 JOIN metrics.score AS score USING (result_id)
 JOIN metrics.throughput AS throughput USING (result_id)
 JOIN metrics.convergence AS convergence USING (result_id)
 JOIN metrics.independence AS independence USING (result_id)
 JOIN metrics.comparability AS span USING (benchmark, round_id)
+LEFT JOIN raw.round_version AS version USING (round_id)
 LEFT JOIN metrics.ladder AS ladder USING (result_id)
 LEFT JOIN metrics.energy AS energy USING (result_id)
 LEFT JOIN metrics.preview AS preview USING (result_id)

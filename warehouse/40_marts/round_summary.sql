@@ -45,6 +45,7 @@ SELECT
     round.repository,
     version.source_commit,
     version.version_id,
+    version.valid_from,
     version.file_count,
     version.byte_count,
     coalesce(folder_total.folder_count, 0) AS folder_count,

@@ -1,0 +1,3 @@
+-- What changed upstream between the two newest versions of each round.
+SELECT *
+FROM analysis.change

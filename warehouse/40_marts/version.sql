@@ -1,0 +1,3 @@
+-- Which version of each round was valid since when.
+SELECT *
+FROM analysis.version
