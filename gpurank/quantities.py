@@ -96,8 +96,11 @@ def _items(text: str) -> list[tuple[int | None, float | None]]:
         speeds = list(_SPEED.finditer(said))
         before = said[: speeds[0].end()] if speeds else said
         times = _TIMES.search(before) or _PLAIN_TIMES.match(said)
-        is_doubtful = _SEVERAL_PORTS.search(said) or _TIMES_TIMES.search(before)
-        is_doubtful = is_doubtful or len(_TIMES.findall(before)) > 1
+        is_doubtful = bool(
+            _SEVERAL_PORTS.search(said)
+            or _TIMES_TIMES.search(before)
+            or len(_TIMES.findall(before)) > 1
+        )
         if len({match["value"] for match in speeds}) > 1 or is_doubtful:
             found.append((None, max((float(match["value"]) for match in speeds), default=None)))
         elif speeds or times:

@@ -71,9 +71,8 @@ def table_facts(
     filled = [name for name in filled_columns(contract) if name in types]
     searched = [name for name in searched_columns(contract) if name in types]
     # Fetched whole: DuckDB refuses the next query while a result is unfinished.
-    ((row_count, *counts),) = con.execute(
-        check_sql.facts_query(contract, filled, searched)
-    ).fetchall()
+    query = check_sql.facts_query(contract, filled, searched)
+    ((row_count, *counts),) = con.execute(query).fetchall()
     nulls = dict(zip(filled, counts, strict=False))
     hinted = [name for name, hint in zip(searched, counts[len(filled) :], strict=True) if hint]
     facts = []

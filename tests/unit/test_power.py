@@ -73,7 +73,15 @@ def test_unreadable_readings_are_left_out() -> None:
 
 @pytest.mark.parametrize(
     ("watts", "efficiencies"),
-    [(-5, [0.9]), (0, [0.9]), (1e308, [0.9]), (50, [95]), (50, [0]), (50, [-0.5]), (50, [0.9, 0.8])],
+    [
+        (-5, [0.9]),
+        (0, [0.9]),
+        (1e308, [0.9]),
+        (50, [95]),
+        (50, [0]),
+        (50, [-0.5]),
+        (50, [0.9, 0.8]),
+    ],
 )
 def test_what_cannot_be_gives_no_energy(watts: float, efficiencies: list[float]) -> None:
     lines = [

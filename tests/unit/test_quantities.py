@@ -64,7 +64,7 @@ def test_memory(text: str, gib: float) -> None:
         "1 TB per socket",
         "2000000 TB",
         "1.2.3 TB",
-    ],  # fmt: skip
+    ],
 )
 def test_memory_that_cannot_be_told(text: str | None) -> None:
     assert memory_gib(text) is None

@@ -1,4 +1,4 @@
-"""Round declarations: aliases by round, scoring rules, selections. Values from the rules of scoring."""
+"""Round declarations: aliases by round, scoring rules, selections."""
 
 from __future__ import annotations
 
