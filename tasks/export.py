@@ -66,18 +66,14 @@ def export(
         NoData: there is no warehouse, or it holds none of the tables.
         ExportError: the folder holds something else, or a round is held back.
     """
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / _ORIGINS).is_file():
-        raise ExportError(f"{folder} holds something that is no export; name another folder")
+    _refuse_others(folder)
     partial = folder.with_name(f".{folder.name}.{os.getpid()}.part")
     con = open_warehouse(settings.warehouse_path)
     try:
         _refuse_held(con, today)
         partial.mkdir(parents=True)
-        files = [
-            file
-            for contract in _present(con)
-            for file in _write_table(con, contract, formats, partial)
-        ]
+        tables = _present(con)
+        files = [file for each in tables for file in _write_table(con, each, formats, partial)]
         _write_metadata(con, files, partial)
         _place(partial, folder)
     finally:
@@ -86,6 +82,12 @@ def export(
     rows = {file.contract.table: file.row_count for file in files}
     size = sum(file.byte_count for file in files)
     return Exported(folder, len(rows), sum(rows.values()), size)
+
+
+def _refuse_others(folder: Path) -> None:
+    is_free = not folder.exists() or (folder.is_dir() and not any(folder.iterdir()))
+    if not is_free and not (folder / _ORIGINS).is_file():
+        raise ExportError(f"{folder} is or holds something that is no export; name another folder")
 
 
 def _refuse_held(con: DuckDBPyConnection, today: date | None) -> None:

@@ -24,7 +24,13 @@ SHAPES = {
     7: "M-4.2-6h8.4L0 0l4.2 6h-8.4L0 0z",
     8: "M0-6L5.7-1.9L3.5 4.9H-3.5L-5.7-1.9z",
 }
+# Efficiency beyond which one result would squash the chart; what lies above is told in words.
+_TALLEST = 2.0
 NO_CLUSTER = "M-5-5l10 10M5-5l-10 10"
+
+
+# A break-even mark: efficiency, count, low and high end of the count.
+Mark = tuple[float, float, float | None, float | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +123,7 @@ def plane(
 def efficiency(
     curve: Callable[[float], float],
     points: Sequence[Point],
-    marks: Sequence[tuple[float, float, float | None, float | None]],
+    marks: Sequence[Mark],
     title: str,
     about: str,
 ) -> str:
@@ -127,11 +133,13 @@ def efficiency(
     """
     counts = [point.x for point in points] + [8.0, 512.0]
     x = log_axis(counts, LEFT, WIDTH - RIGHT)
-    top = max([1.25, *(min(point.y, 1.9) for point in points)])
+    top = max([1.25, *(min(point.y * 1.05, _TALLEST) for point in points)])
     y = Axis(0.0, top, HEIGHT - BOTTOM, TOP, is_log=False)
     parts = [_frame(x, y, "accelerators", "efficiency against 8", _plain, _percent)]
-    shown = [point for point in points if 0 < point.y <= top]
-    parts += [_mark(point, x, y) for point in shown]
+    parts += [_mark(point, x, y) for point in points if point.y <= top]
+    if above := sum(point.y > top for point in points):
+        said = f"{above} result{'s' if above > 1 else ''} above {_percent(top)}"
+        parts.append(f'<text class="title" x="{LEFT + 8}" y="{TOP + 16}">{said}</text>')
     first, last = math.log(max(x.low, 1.0)), math.log(x.high)
     line = [math.exp(first + (last - first) * step / 80) for step in range(81)]
     path = "M" + "L".join(f"{x.at(n):.1f} {y.at(min(curve(n), top)):.1f}" for n in line)

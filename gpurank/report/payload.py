@@ -30,7 +30,8 @@ def payload(page: Page) -> dict[str, Any]:
     ``rows``: n accelerators, t minutes, v variance of ln T, o place by result id (the last
     tie-break), s submitter, y system, c chips, a family, r round, d details
     (parallel to ``labels``), p path of the system description, w warnings, f common start of the
-    log paths, l logs as [rest of the path, minutes, state, line]; state 1 kept, 0 dropped, 2 not converged.
+    log paths, l logs as [rest of the path, minutes, state, line]; state 1 kept, 0 dropped,
+    2 not converged.
     """
     order = {name: place for place, name in enumerate(sorted(e["result_id"] for e in page.entries))}
     rounds = sorted({entry["round_id"]: entry["source_commit"] for entry in page.entries}.items())

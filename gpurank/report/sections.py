@@ -6,7 +6,7 @@ A section without data says why; none is left out silently.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 
 from gpurank.report import charts
@@ -134,39 +134,9 @@ def law(page: Page, notes: Notes) -> str:
         return _absent("This warehouse holds no fleet law for this benchmark.")
     if found["reason"] is not None:
         return _absent(f"No fleet law could be fitted: {found['reason']}.")
-    half, exponent = found["half_count"], found["exponent"]
-    grown = 1 + (8 / half) ** exponent
-
-    def curve(count: float) -> float:
-        return float(grown / (1 + (count / half) ** exponent))
-
-    points = [
-        Point(
-            entry["accelerator_count"],
-            entry["fleet"]["fleet_efficiency"] * math.exp(-entry["fleet"]["log_residual"]),
-            place,
-            entry["cluster_label"],
-        )
-        for place, entry in enumerate(page.entries)
-        if entry["fleet"] is not None and entry["fleet"]["log_residual"] is not None
-    ]
-    marks = [
-        (
-            float(row["fleet_efficiency"]),
-            float(row["accelerator_count"]),
-            row["count_low"],
-            row["count_high"],
-        )
-        for row in page.marks
-    ]
     said = law_words(found, page.marks)
     title = f"Efficiency against size: {benchmark_name(page.key.benchmark)}, {_where(page)}"
-    drawn = charts.efficiency(curve, points, marks, title, said)
-    basis = (
-        "Efficiency (derived, not an official metric): accelerator-minutes of 8 accelerators over "
-        "those of the count, by a law fitted to all comparable rounds; a point is a result of this "
-        "list against the law fitted without it. Whiskers: 90 % over resampled submitters."
-    )
+    drawn = charts.efficiency(_curve(found), _fleet_points(page), _marks(page), title, said)
     lines = (
         ("law", "M0 2C8 2 12 8 22 9", "fleet law"),
         ("whisker", "M0 5H22", "break-even count with its interval"),
@@ -177,7 +147,47 @@ def law(page: Page, notes: Notes) -> str:
         for kind, path, text in lines
     )
     content = f'<div class="chart-box">{drawn}</div><ul class="legend">{legend}</ul>'
-    return f"<p>{escape(said)}</p>" + figure("efficiency-chart", title, content, notes, basis)
+    made = figure("efficiency-chart", title, content, notes, _LAW_BASIS)
+    return f"<p>{escape(said)}</p>{made}"
+
+
+_LAW_BASIS = (
+    "Efficiency (derived, not an official metric): accelerator-minutes of 8 accelerators over "
+    "those of the count, by a law fitted to all comparable rounds; a point is a result of this "
+    "list against the law fitted without it. Whiskers: 90 % over resampled submitters."
+)
+
+
+def _curve(found: Row) -> Callable[[float], float]:
+    half, exponent = found["half_count"], found["exponent"]
+    grown = 1 + (8 / half) ** exponent
+    return lambda count: float(grown / (1 + (count / half) ** exponent))
+
+
+def _fleet_points(page: Page) -> list[Point]:
+    """Each result's efficiency: the law's at its count, corrected by its residual."""
+    return [
+        Point(
+            entry["accelerator_count"],
+            entry["fleet"]["fleet_efficiency"] * math.exp(-entry["fleet"]["log_residual"]),
+            place,
+            entry["cluster_label"],
+        )
+        for place, entry in enumerate(page.entries)
+        if entry["fleet"] is not None and entry["fleet"]["log_residual"] is not None
+    ]
+
+
+def _marks(page: Page) -> list[charts.Mark]:
+    return [
+        (
+            float(row["fleet_efficiency"]),
+            float(row["accelerator_count"]),
+            row["count_low"],
+            row["count_high"],
+        )
+        for row in page.marks
+    ]
 
 
 def clusters(page: Page, notes: Notes) -> str:
