@@ -43,6 +43,7 @@ def steps() -> tuple[Step, ...]:
         Step("history", history),
         Step("check", method_checked),
         Step("marts", _layer("marts")),
+        Step("views", views),
     )
 
 
@@ -81,6 +82,13 @@ def identify(con: duckdb.DuckDBPyConnection, settings: Settings) -> None:
     from tasks.identify import load_identity
 
     load_identity(con)
+
+
+def views(con: duckdb.DuckDBPyConnection, settings: Settings) -> None:
+    """Views of the marts under names that a person would guess."""
+    from tasks.views import create_views
+
+    create_views(con)
 
 
 def history(con: duckdb.DuckDBPyConnection, settings: Settings) -> None:
