@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from prefect import flow
 from prefect.task_runners import ThreadPoolTaskRunner
+from pydantic import Field
 
 from flows import artifacts, steps
 from flows.errors import RoundsFailed
@@ -22,11 +23,11 @@ RUNNER: Any = ThreadPoolTaskRunner(max_workers=default_workers())
     persist_result=False,
 )
 def backfill(
-    rounds: str = "all",
+    rounds: Annotated[str, Field(pattern=r"^[v\d., al]+$")] = "all",
     source: str | None = None,
     home: str | None = None,
     use_shipped: bool = False,
-    lambda_chips: float | None = None,
+    lambda_chips: Annotated[float, Field(gt=0)] | None = None,
     then_analyze: bool = True,
     accept_shrink: bool = False,
 ) -> list[dict[str, Any]]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from prefect import flow
+from pydantic import Field
 
 from flows import artifacts, steps
 from gpurank.settings import load
@@ -12,7 +13,7 @@ from gpurank.settings import load
 
 @flow(name="ingest", flow_run_name="ingest-{round_id}", persist_result=False)
 def ingest(
-    round_id: str,
+    round_id: Annotated[str, Field(pattern=r"^v\d+\.\d+$")],
     source: str | None = None,
     home: str | None = None,
     accept_shrink: bool = False,
