@@ -14,9 +14,11 @@ import pytest
 from browser import Browser, find
 from report_pages import entry, page
 
+from gpurank.footnote_check import missing
 from gpurank.ranking import tie_groups
 from gpurank.report.index import index_html
 from gpurank.report.page import page_html
+from gpurank.report.words import number, short
 
 # Rank, tie group and result of each row that is in the list, in the order in which they stand.
 SHOWN = """[...document.querySelectorAll('#rank tbody tr:not(.detail)')]
@@ -93,6 +95,13 @@ def test_the_browser_ranks_as_the_method_does(
     first = expected(entries, chips, deadline)[0][2]
     assert first in browser.ask("document.getElementById('headline').textContent")
     assert browser.ask("document.querySelector('#tile-best .who').textContent") == first
+    chosen = [e for e in entries if e["score_min"] <= deadline]
+    least = min(chosen, key=lambda e: e["accelerator_minutes"])["accelerator_minutes"]
+    shown = browser.ask("document.querySelectorAll('#tile-least dd')[1].textContent")
+    assert shown == number(least)
+    footnote = browser.ask("document.querySelector('#ranking-figure .notes').textContent")
+    assert f"(accelerators + {short(chips)})" in footnote
+    assert not missing(footnote)
     assert not browser.problems and not browser.requests
 
 

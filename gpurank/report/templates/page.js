@@ -115,19 +115,33 @@ function say() {
   byId("headline").textContent =
     `If a minute of waiting is worth the rental of ${short(state.lambda)} chips${within}, ` +
     `${system(first.row)}${filed} ${many}: ${first.row.c} train in ${number(first.row.t)} minutes${unsure}`;
-  tile(first);
+  tiles(first);
 }
 
-// The first of the three answers follows the sliders; the other two do not depend on them.
-function tile(first) {
-  const box = byId("tile-best");
-  box.querySelector("h3").textContent = `Lowest delay cost (λ = ${short(state.lambda)})`;
-  box.querySelector(".who").textContent = system(first.row);
-  box.querySelector(".what").textContent =
-    `${first.row.c} · ${first.row.r} · ${facts[first.i].availability}`;
-  const texts = [first.row.t, first.row.n * first.row.t, first.cost].map(number);
-  box.querySelectorAll("dd").forEach((cell, i) => { cell.textContent = texts[i]; });
+// The three answers follow both sliders; so does the basis told in the footnotes.
+function tiles(first) {
+  const lowest = (value) => list.reduce((best, item) => (value(item) < value(best) ? item : best));
+  const byTime = [...list].sort((a, b) => a.row.t - b.row.t || a.row.n - b.row.n)[0];
+  byId("tile-best").querySelector("h3").textContent = `Lowest delay cost (λ = ${short(state.lambda)})`;
+  tile("tile-best", first);
+  tile("tile-fastest", byTime);
+  tile("tile-least", lowest((item) => item.row.n * item.row.t));
+  for (const [line, text] of formulas) {
+    line.textContent = text.replace(/\(accelerators \+ [^)]*\)/, `(accelerators + ${short(state.lambda)})`);
+  }
 }
+function tile(name, item) {
+  const box = byId(name);
+  const row = item.row;
+  box.querySelector(".who").textContent = system(row);
+  box.querySelector(".what").textContent = `${row.c} · ${row.r} · ${facts[item.i].availability}`;
+  const shown = [row.t, row.n * row.t, item.cost].map(number);
+  box.querySelectorAll("dd").forEach((cell, i) => { cell.textContent = shown[i]; });
+}
+const following = "#answers-figure .notes p, #ranking-figure .notes p, #plane-chart-figure .notes p";
+const formulas = [...document.querySelectorAll(following)]
+  .filter((line) => line.textContent.includes("(accelerators + "))
+  .map((line) => [line, line.textContent]);
 
 function filter() {
   const words = byId("search").value.toLowerCase().split(/\s+/).filter(Boolean);
