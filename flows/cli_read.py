@@ -107,7 +107,8 @@ def clusters(benchmark: Benchmark, form: Form = Format.table, output: Output = N
     """
     with warehouse() as con:
         found = reading.clusters(con, benchmark)
-        notes = (f"{found.column('count_note')[0]}.", *notes_of(con, benchmark, None))
+        names = reading.cluster_rounds(con, benchmark)
+        notes = (f"{found.column('count_note')[0]}.", *notes_of(con, benchmark, None, names))
     show(found, form, output, notes, _CLUSTERS)
 
 
@@ -184,15 +185,25 @@ def rounds(form: Form = Format.table, output: Output = None) -> None:
     show(health.rounds(load()), form, output, columns=_ROUNDS)
 
 
-def doctor(form: Form = Format.table, output: Output = None) -> None:
-    """Check the installation and the data folder: versions, space, lock, store, warehouse.
+def doctor(
+    form: Form = Format.table,
+    output: Output = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Same as --format json.")] = False,
+    max_age: Annotated[
+        float | None, typer.Option(help="Days since the last watch that are too many.", min=0)
+    ] = None,
+) -> None:
+    """Check the installation and the data folder: versions, space, lock, store, age, warehouse.
+
+    Ends with 7 where something is bad, so that a monitor can call it.
 
     Example: gpurank doctor
+    Example: gpurank doctor --json --max-age 9
     """
     from gpurank import health
 
-    found = health.examine(load())
-    show(found, form, output)
+    found = health.examine(load(), max_age)
+    show(found, Format.json if as_json else form, output)
     if "bad" in found.column("state"):
         raise typer.Exit(7)
 

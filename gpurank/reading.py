@@ -192,6 +192,17 @@ def clusters(con: DuckDBPyConnection, benchmark: str) -> Answer:
     return rows
 
 
+def cluster_rounds(con: DuckDBPyConnection, benchmark: str) -> list[str]:
+    """Rounds that a benchmark's clusters are made of: those of its comparable span, by name."""
+    found = ask(
+        con,
+        "select distinct round_id from marts.cluster join marts.result using (result_id) "
+        "where marts.cluster.benchmark = ? order by round_id",
+        [benchmark],
+    )
+    return [str(row[0]) for row in found.rows]
+
+
 def rounds(con: DuckDBPyConnection) -> Answer:
     """What is in the warehouse, one row a round."""
     return ask(
