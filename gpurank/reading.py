@@ -196,8 +196,7 @@ def cluster_rounds(con: DuckDBPyConnection, benchmark: str) -> list[str]:
     """Rounds that a benchmark's clusters are made of: those of its comparable span, by name."""
     found = ask(
         con,
-        "select distinct round_id from marts.cluster join marts.result using (result_id) "
-        "where marts.cluster.benchmark = ? order by round_id",
+        "select distinct round_id from marts.cluster where benchmark = ? order by round_id",
         [benchmark],
     )
     return [str(row[0]) for row in found.rows]
