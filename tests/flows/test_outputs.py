@@ -115,3 +115,15 @@ def test_the_export_names_its_rounds(
     assert sorted(set(table["round_id"].to_pylist())) == ["v3.0", "v4.0"]
     header = (out / "csv" / "marts_ranking.csv").read_text(encoding="utf-8").splitlines()[0]
     assert header.split(",") == table.column_names
+
+
+def test_the_notebook_runs(home: Path, monkeypatch: Patch, capsys: Capture) -> None:
+    """Every code cell of docs/tour.ipynb, in order, in one namespace."""
+    book = Path(__file__).resolve().parents[2] / "docs" / "tour.ipynb"
+    cells = json.loads(book.read_text(encoding="utf-8"))["cells"]
+    monkeypatch.setenv("GPURANK_HOME", str(home))
+    space: dict[str, object] = {}
+    codes = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    for number, code in enumerate(codes):
+        exec(compile(code, f"cell {number}", "exec"), space)
+    assert len(codes) >= 6 and "result_" in capsys.readouterr().out
