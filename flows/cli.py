@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -35,6 +36,14 @@ cli_report.register(app)
 cli_export.register(app)
 app.command()(cli_compare.compare)
 
+
+class LogFormat(StrEnum):
+    """How progress and errors are written."""
+
+    text = "text"
+    json = "json"
+
+
 Source = Annotated[
     str | None,
     typer.Option(
@@ -60,11 +69,15 @@ Shrink = Annotated[
 @app.callback()
 def common(
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks and all logs.")] = False,
+    log_format: Annotated[
+        LogFormat, typer.Option(help="Progress and errors on stderr.", envvar="GPURANK_LOG_FORMAT")
+    ] = LogFormat.text,
 ) -> None:
     """Select, cluster and rank accelerator configurations from published training benchmarks.
 
     GPURANK_HOME names the data folder (default ./data). Results go to stdout, progress to stderr.
     """
+    os.environ["GPURANK_LOG_FORMAT"] = log_format.value
 
 
 @app.command()
@@ -209,6 +222,7 @@ def main() -> None:
         # Accepted anywhere: people add it to the end of the command that failed.
         sys.argv = [sys.argv[0], *(item for item in sys.argv[1:] if item != "--debug")]
         os.environ["GPURANK_DEBUG"] = "1"
+    _log_format_first()
     try:
         app()
     except SystemExit:
@@ -219,8 +233,28 @@ def main() -> None:
         if is_debug():
             traceback.print_exc()
         code, message = explain(error)
-        print(f"gpurank: {message}", file=sys.stderr)
+        _tell(int(code), message)
         sys.exit(int(code))
+
+
+def _log_format_first() -> None:
+    """Accept --log-format anywhere, as --debug: it is added to a line of a crontab at its end."""
+    for form in LogFormat:
+        for words in (["--log-format", form.value], [f"--log-format={form.value}"]):
+            for place in range(1, len(sys.argv)):
+                if sys.argv[place : place + len(words)] == words:
+                    del sys.argv[place : place + len(words)]
+                    os.environ["GPURANK_LOG_FORMAT"] = form.value
+                    return
+
+
+def _tell(code: int, message: str) -> None:
+    if os.environ.get("GPURANK_LOG_FORMAT") == "json":
+        from flows import logs
+
+        logs.write("error", message, exit_code=code)
+    else:
+        print(f"gpurank: {message}", file=sys.stderr)
 
 
 if __name__ == "__main__":

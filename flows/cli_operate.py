@@ -1,4 +1,4 @@
-"""Commands that keep a data folder up to date over the years: watch, diff."""
+"""Commands that keep a data folder up to date over the years: watch, diff, prune."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _FINDINGS = {
 
 def register(app: typer.Typer) -> None:
     """Add the operating commands to the application."""
-    for command in (watch, diff):
+    for command in (watch, diff, prune):
         app.command()(command)
 
 
@@ -64,6 +64,7 @@ def watch(
     from flows.errors import WatchIncomplete
     from gpurank import watching
     from gpurank.store import now
+    from tasks.snapshot_resolve import available
     from tasks.watch import look
 
     settings = load(source=source, lambda_chips=lambda_chips, accept_shrink=accept_shrink)
@@ -74,6 +75,7 @@ def watch(
         if record.unanswered:
             raise WatchIncomplete(record)
         return
+    available(settings.source)
     with orchestrated(settings):
         from flows.watch import watch as flow
 
@@ -107,3 +109,30 @@ def diff(
 
     round_order(round_id)
     show(difference(round_id, first, second, load()), form, output, columns=_CHANGES)
+
+
+def prune(
+    keep: Annotated[int, typer.Option(help="Published versions to keep a round.", min=1)] = 5,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would go.")] = False,
+    form: Form = Format.table,
+    output: Output = None,
+) -> None:
+    """Remove old versions of rounds; never the one in use, never one the warehouse was built of.
+
+    With fewer than two kept, the next `gpurank analyze` cannot tell what changed.
+
+    Example: gpurank prune --keep 3 --dry-run
+    """
+    from gpurank.lock import writing
+    from gpurank.store import Store
+    from tasks import prune as retention
+
+    settings = load()
+    if dry_run or not settings.home.is_dir():
+        chosen = retention.candidates(settings, keep)
+    else:
+        with writing(settings.lock_path, "gpurank prune"):
+            Store(settings.raw_dir).sweep()
+            chosen = retention.candidates(settings, keep)
+            retention.remove(settings, chosen)
+    show(retention.answer(chosen, dry_run), form, output)

@@ -13,7 +13,7 @@ from gpurank.settings import Settings
 @contextmanager
 def orchestrated(settings: Settings) -> Iterator[None]:
     """Refuse early what is bound to fail, then have an orchestrator and a display for the block."""
-    from flows import environment, progress, server
+    from flows import environment, logs, progress, server
     from gpurank import roundlock
     from gpurank.lock import LockHeld, holder
 
@@ -21,7 +21,13 @@ def orchestrated(settings: Settings) -> Iterator[None]:
     owner = holder(settings.lock_path)
     if owner is not None:
         raise LockHeld(settings.lock_path, owner)
-    print(f"data folder {settings.home}; starting the orchestrator", file=sys.stderr, flush=True)
+    # The flow builds its own settings: all of one run share its name.
+    os.environ["GPURANK_RUN_ID"] = settings.run_id
+    starting = f"data folder {settings.home}; starting the orchestrator"
+    if logs.is_json():
+        logs.write("info", starting)
+    else:
+        print(starting, file=sys.stderr, flush=True)
     environment.prepare(settings, debug=is_debug())
     expected = {
         **{name: item.bytes for name, item in roundlock.shipped().items()},

@@ -110,8 +110,12 @@ def current() -> Progress:
 @contextmanager
 def shown(expected_b: Mapping[str, int], quiet: bool = False) -> Iterator[Progress]:
     """Show progress of what runs in the block, also in threads that copy its context."""
+    from flows import logs
+
     if quiet:
         display = Progress()
+    elif logs.is_json():
+        display = logs.JsonLines(expected_b)
     else:
         display = Bars(expected_b) if sys.stderr.isatty() else Lines(expected_b)
     token = _current.set(display)

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from gpurank import freshness
 from gpurank.lock import holder, read_owner
 from gpurank.reading import Answer, NoData, ask, open_warehouse
 from gpurank.settings import Settings
@@ -46,10 +47,14 @@ def rounds(settings: Settings) -> Answer:
     return Answer(columns, tuple(rows), types, "rounds in the data folder")
 
 
-def examine(settings: Settings) -> Answer:
-    """What was looked at, its state (``good``, ``note``, ``bad``) and what was found."""
+def examine(settings: Settings, max_age_days: float | None = None) -> Answer:
+    """What was looked at, its state (``good``, ``note``, ``bad``) and what was found.
+
+    ``max_age_days`` makes it bad that no watch ended since.
+    """
     rows = [*_environment(), *_home(settings), *_lock(settings), *_store(settings)]
     rows += _warehouse(settings)
+    rows += freshness.rows(settings, _published(settings), max_age_days)
     return Answer(("what", "state", "found"), tuple(rows), ("VARCHAR",) * 3, "doctor")
 
 

@@ -112,7 +112,9 @@ def load(
         workers=_positive_int("GPURANK_WORKERS", workers, env, default_workers()),
         lambda_chips=_positive_float("GPURANK_LAMBDA", lambda_chips, env, 8.0),
         accept_shrink=accept_shrink,
-        run_id=env.get("GPURANK_RUN_ID") or uuid.uuid4().hex[:12],
+        run_id=env.get("GPURANK_RUN_ID")
+        or env.get("PREFECT__FLOW_RUN_ID")
+        or uuid.uuid4().hex[:12],
     )
 
 
