@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from gpurank.rawround import TABLES, SourceFileLike, read_round
 from gpurank.rounds import declared_rounds
 
 _COMPRESSION = {"compression": "zstd", "compression_level": 1}
+# Bytes of files that are fetched while the ones before them are read.
+_AHEAD_B = 4 << 20
 
 # Keys whose records runs, scores and metrics point at.
 _NEEDED_KEYS = (
@@ -61,16 +64,59 @@ def write_round(
     rounds = declared_rounds()
     counts = RoundCounts()
     schema = contract("raw.event").arrow_schema()
-    with pq.ParquetWriter(target_dir / "event.parquet", schema, **_COMPRESSION) as events:
-        followed = _followed(files, progress)
+    with (
+        pq.ParquetWriter(target_dir / "event.parquet", schema, **_COMPRESSION) as events,
+        ThreadPoolExecutor(2) as pool,
+    ):
+        followed = _followed(_ahead(files, pool), progress)
+        written: Future[None] | None = None
         for table, batch in read_round(followed, rounds.get(round_id), rounds):
             if table == "event":
-                events.write_batch(batch)
+                # One batch is written while the next is read; both free the interpreter.
+                if written is not None:
+                    written.result()
+                written = pool.submit(events.write_batch, batch)
                 counts.records += batch.num_rows
             else:
                 _write(target_dir / f"{table}.parquet", batch)
                 _count(counts, table, batch)
+        if written is not None:
+            written.result()
     return counts
+
+
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """A file with its hash, made beside the reading."""
+
+    path: str
+    data: bytes
+    withheld_reason: str | None
+    byte_count: int
+    sha256: str
+
+
+def _ahead(files: Iterable[SourceFileLike], pool: ThreadPoolExecutor) -> Iterator[SourceFileLike]:
+    """The same files; unpacking and hashing them happens beside the reading."""
+    source = iter(files)
+    coming = pool.submit(_some, source)
+    while taken := coming.result():
+        coming = pool.submit(_some, source)
+        yield from taken
+
+
+def _some(source: Iterator[SourceFileLike]) -> list[SourceFileLike]:
+    """The next files of some MB together, hashed; none at the end."""
+    taken: list[SourceFileLike] = []
+    size_b = 0
+    for file in source:
+        taken.append(
+            _Taken(file.path, file.data, file.withheld_reason, file.byte_count, file.sha256)
+        )
+        size_b += len(file.data)
+        if size_b >= _AHEAD_B:
+            break
+    return taken
 
 
 def _count(counts: RoundCounts, table: str, batch: pa.RecordBatch) -> None:

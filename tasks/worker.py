@@ -7,6 +7,7 @@ its memory takes no other round with it. The child imports no orchestrator.
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import signal
@@ -78,6 +79,8 @@ def counted(files: Iterable[S]) -> Iterator[S]:
 def _start(gauge: Any) -> None:
     global _gauge
     _gauge = gauge
+    # Records are millions of small objects without cycles: looking for some costs an eighth.
+    gc.set_threshold(200_000, 20, 20)
     # An interrupt from the keyboard ends the child at once and without a word.
     signal.signal(signal.SIGINT, lambda *_: os._exit(130))
     threading.Thread(target=_end_with_parent, daemon=True).start()
