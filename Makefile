@@ -9,7 +9,7 @@ LOCK    = uv pip compile --universal --python-version 3.11 --generate-hashes \
           --no-emit-index-url --no-header --no-annotate --quiet pyproject.toml --group build
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types lock facts docs clean
+.PHONY: help demo test lint types lock facts docs bench fuzz audit clean
 
 help: ## show what there is
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -42,6 +42,10 @@ docs: $(BIN)/.run-ready ## write docs/tables.md from the contracts and docs/meth
 	@$(BIN)/python -m gpurank.dictionary > docs/tables.md
 	@export GPURANK_HOME=data/docs && $(BIN)/gpurank run && \
 	 $(BIN)/python -m gpurank.method_page docs/method.md
+
+bench: $(BIN)/.run-ready ## measure against the official parser: make bench SOURCE=<mirror folder>
+	@test -n "$(SOURCE)" || { echo "make bench SOURCE=<mirror folder of the rounds' archives>" >&2; exit 2; }
+	$(BIN)/python -m benchmarks.run --source "$(SOURCE)" --output data/bench/figures.json
 
 clean: ## remove the virtual environment and the demo's data
 	rm -rf $(VENV) data/demo

@@ -1,0 +1,1 @@
+"""Measurements of the whole, as ratios within one run on the same files."""

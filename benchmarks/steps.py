@@ -1,0 +1,152 @@
+"""The things that are measured, each run in a process of its own; prints one JSON line."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from gpurank.content import SourceFile
+
+Figures = dict[str, float]
+
+
+def _timed(function: Callable[[], Any]) -> tuple[float, Any]:
+    start = time.perf_counter()
+    value = function()
+    return time.perf_counter() - start, value
+
+
+def scan(source: str, round_id: str, work: str) -> Figures:
+    """Unpack a round and count the record markers: the least that any reader must do."""
+    from tasks.snapshot import files, pin
+
+    def count() -> tuple[int, int]:
+        size = found = 0
+        for file in files(pin(round_id, source), Path(work)):
+            size += len(file.data)
+            found += file.data.count(b":::ML")
+        return size, found
+
+    seconds, (size, found) = _timed(count)
+    return {"seconds": seconds, "bytes": size, "markers": found}
+
+
+def ingest(source: str, round_id: str, work: str) -> Figures:
+    """Archive to validated Parquet in this process, without orchestration."""
+    import gc
+
+    from tasks.parse import write_round
+    from tasks.snapshot import files, pin
+    from tasks.validate import validate_version
+
+    gc.set_threshold(200_000, 20, 20)  # as tasks.worker does
+    folder = Path(work) / "raw"
+    folder.mkdir(parents=True)
+    read_s, counts = _timed(
+        lambda: write_round(files(pin(round_id, source), Path(work)), round_id, folder)
+    )
+    import_s, _ = _timed(lambda: __import__("great_expectations"))
+    validate_s, _ = _timed(lambda: validate_version(folder, round_id))
+    return {
+        "seconds": read_s + validate_s,
+        "read_s": read_s,
+        "validate_s": validate_s,
+        "import_s": import_s,
+        "bytes": counts.bytes,
+        "records": counts.records,
+    }
+
+
+def reader(source: str, round_id: str, work: str) -> Figures:
+    """Records and run facts from the logs that ``extract`` wrote, bytes in memory."""
+    from gpurank.mllog import read_log
+
+    logs = [path.read_bytes() for path in sorted(Path(work).glob("*.log"))]
+    seconds, counts = _timed(lambda: [len(read_log(data)) for data in logs])
+    return {"seconds": seconds, "bytes": sum(map(len, logs)), "records": sum(counts)}
+
+
+def extract(source: str, round_id: str, work: str, limit_b: str = "60000000") -> Figures:
+    """Write a share of a round's result logs, evenly picked, for the readers to be compared on."""
+    from tasks.snapshot import files, pin
+
+    logs = [
+        file.data
+        for file in files(pin(round_id, source), Path(work))
+        if file.path.rpartition("/")[2].startswith("result_") and b":::ML" in file.data
+    ]
+    every = max(1, round(sum(map(len, logs)) / int(limit_b)))
+    for number, data in enumerate(logs[::every]):
+        (Path(work) / f"{number:05}.log").write_bytes(data)
+    return {"files": len(logs[::every]), "bytes": sum(map(len, logs[::every]))}
+
+
+def reingest(source: str, round_id: str, work: str) -> Figures:
+    """A round read and published, then asked for again with nothing changed."""
+    from gpurank.settings import load
+    from tasks.ingest import ingest_round
+
+    settings = load(home=work, source=source)
+    first, _ = _timed(lambda: ingest_round(round_id, settings))
+    again, outcome = _timed(lambda: ingest_round(round_id, settings))
+    if outcome.state != "unchanged":
+        raise SystemExit(f"a second ingest of {round_id} was {outcome.state}")
+    return {"first_s": first, "seconds": again}
+
+
+def growth(source: str, round_id: str, work: str, copies: str) -> Figures:
+    """The round's files some times over, as those of other submitters."""
+    from tasks.parse import write_round
+    from tasks.snapshot import files, pin
+
+    def repeated() -> Iterator[SourceFile]:
+        for copy in range(int(copies)):
+            for file in files(pin(round_id, source), Path(work)):
+                yield dataclasses.replace(file, path=f"copy{copy:02}_{file.path}")
+
+    folder = Path(work) / "raw"
+    folder.mkdir(parents=True)
+    seconds, counts = _timed(lambda: write_round(repeated(), round_id, folder))
+    return {"seconds": seconds, "bytes": counts.bytes, "records": counts.records}
+
+
+def analyze(source: str, round_id: str, work: str, bootstraps: str = "full") -> Figures:
+    """The warehouse from the shipped facts; ``none`` leaves out what only tells certainty."""
+    from gpurank import method
+    from gpurank.settings import load
+    from tasks import assemble, shipped
+    from tasks.load import new_warehouse
+
+    settings = load(home=work)
+    if bootstraps == "none":
+        known = method.method_settings(settings)
+        few = {"selection_bootstraps": 2, "cluster_bootstraps": 2, "fleet_bootstraps": 2}
+        fewer = dataclasses.replace(known, matched_permutations=2, **few)
+        method.method_settings = lambda _: fewer
+    for name in shipped.shipped():
+        shipped.adopt(name, settings)
+    figures: Figures = {}
+    with new_warehouse(settings.warehouse_path) as con:
+        for step in assemble.steps():
+            figures[step.name], _ = _timed(lambda step=step: step.run(con, settings))
+    return {"seconds": sum(figures.values()), **figures}
+
+
+def query(source: str, round_id: str, work: str) -> Figures:
+    """A ranking asked of an open warehouse; the first question, and the median of fifty."""
+    from gpurank import reading
+
+    con = reading.open_warehouse(Path(work) / "warehouse.duckdb")
+    first, _ = _timed(lambda: reading.ranking(con, "resnet"))
+    times = [_timed(lambda: reading.ranking(con, "resnet"))[0] for _ in range(50)]
+    return {"first_s": first, "seconds": statistics.median(times)}
+
+
+if __name__ == "__main__":
+    print(json.dumps(globals()[sys.argv[1]](*sys.argv[2:])))
