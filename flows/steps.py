@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -106,7 +107,10 @@ def failed(round_id: str, error: BaseException) -> Outcome:
 
 
 def summary(outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
-    """Outcomes as a flow's value."""
+    """Outcomes as a flow's value; says how many there were of each kind."""
+    counts = Counter(item.state for item in outcomes)
+    told = ", ".join(f"{number} {state}" for state, number in sorted(counts.items()))
+    progress.current().say(f"{len(outcomes)} rounds: {told}")
     return [asdict(item) for item in outcomes]
 
 
