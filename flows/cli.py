@@ -11,7 +11,16 @@ from typing import Annotated, Any
 
 import typer
 
-from flows import cli_choose, cli_compare, cli_export, cli_mine, cli_operate, cli_read, cli_report
+from flows import (
+    anywhere,
+    cli_choose,
+    cli_compare,
+    cli_export,
+    cli_mine,
+    cli_operate,
+    cli_read,
+    cli_report,
+)
 from flows.orchestrated import is_debug, orchestrated
 from gpurank.settings import Settings, load
 
@@ -72,12 +81,15 @@ def common(
     log_format: Annotated[
         LogFormat, typer.Option(help="Progress and errors on stderr.", envvar="GPURANK_LOG_FORMAT")
     ] = LogFormat.text,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress on stderr.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="The orchestrator's log too.")] = False,
 ) -> None:
     """Select, cluster and rank accelerator configurations from published training benchmarks.
 
     GPURANK_HOME names the data folder (default ./data). Results go to stdout, progress to stderr.
     """
     os.environ["GPURANK_LOG_FORMAT"] = log_format.value
+    anywhere.set_loudness(quiet, verbose)
 
 
 @app.command()
@@ -223,6 +235,7 @@ def main() -> None:
         sys.argv = [sys.argv[0], *(item for item in sys.argv[1:] if item != "--debug")]
         os.environ["GPURANK_DEBUG"] = "1"
     _log_format_first()
+    sys.argv = [sys.argv[0], *anywhere.arranged(sys.argv[1:])]
     try:
         app()
     except SystemExit:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flows.cli_read import Benchmark, Form, Output, Round
-from flows.render import Format, show
+from flows.render import Format, into, show, tell, write_json
 from gpurank.settings import load
 
 if TYPE_CHECKING:
@@ -143,26 +140,6 @@ def _write(found: Chosen, form: Format, output: Path | None, notes: tuple[str, .
         show(found.answer(), form, output, notes)
 
 
-def write_json(value: object, output: Path | None) -> None:
-    """A structure as JSON, to a file or stdout."""
-    import json
-
-    text = json.dumps(value, ensure_ascii=False, indent=1, default=str) + "\n"
-    if output is None:
-        sys.stdout.write(text)
-    else:
-        output.write_text(text, encoding="utf-8")
-
-
-@contextmanager
-def into(output: Path | None) -> Iterator[None]:
-    if output is None:
-        yield
-        return
-    with output.open("w", encoding="utf-8") as stream, redirect_stdout(stream):
-        yield
-
-
 def _text(found: Chosen, notes: tuple[str, ...]) -> None:
     choice, answer = found.choice, found.answer()
     best = choice.recommended
@@ -198,8 +175,7 @@ def _text(found: Chosen, notes: tuple[str, ...]) -> None:
         more = len(excluded.rows) - len(cut.rows)
         hint = (f"{more} more with their reasons: --format csv",) if more else ()
         show(cut, Format.table, None, hint, _EXCLUDED)
-    for note in notes:
-        print(note)
+    tell(notes)
 
 
 def _outlook(found: Chosen) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from flows.cli_read import Form, Output, notes_of, warehouse
+from flows.completion import benchmarks, results_or_rounds
 from flows.render import Format, show
 from gpurank import comparison, explain
 
@@ -25,12 +26,25 @@ _SHOWN = {
 
 def compare(
     first: Annotated[
-        str, typer.Argument(metavar="RESULT_A", help="A result id; with -b, a round.")
+        str,
+        typer.Argument(
+            metavar="RESULT_A",
+            help="A result id; with -b, a round.",
+            autocompletion=results_or_rounds,
+        ),
     ],
-    second: Annotated[str, typer.Argument(metavar="RESULT_B", help="Another one.")],
+    second: Annotated[
+        str,
+        typer.Argument(metavar="RESULT_B", help="Another one.", autocompletion=results_or_rounds),
+    ],
     benchmark: Annotated[
         str | None,
-        typer.Option("--benchmark", "-b", help="Compare the first of two rounds' rankings."),
+        typer.Option(
+            "--benchmark",
+            "-b",
+            help="Compare the first of two rounds' rankings.",
+            autocompletion=benchmarks,
+        ),
     ] = None,
     form: Form = Format.table,
     output: Output = None,

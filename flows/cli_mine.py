@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.cli_choose import into, write_json
 from flows.cli_read import Form, Output, Round
-from flows.render import Format, show
+from flows.completion import accelerators as accelerator_names
+from flows.completion import benchmarks
+from flows.render import Format, into, show, tell, write_json
 
 if TYPE_CHECKING:
     from gpurank.own_runs import OwnResult, OwnRun
@@ -31,10 +32,18 @@ def register(app: typer.Typer) -> None:
 def mine(
     logdir: Annotated[Path, typer.Argument(help="Folder of run logs (:::MLLOG lines).")],
     accelerators: Annotated[int, typer.Option(help="How many the runs used.", min=1)],
-    accelerator: Annotated[str, typer.Option(help="Which, for example 'H100 SXM5 80GB'.")],
+    accelerator: Annotated[
+        str,
+        typer.Option(help="Which, for example 'H100 SXM5 80GB'.", autocompletion=accelerator_names),
+    ],
     benchmark: Annotated[
         str | None,
-        typer.Option("--benchmark", "-b", help="Only where the logs do not name it."),
+        typer.Option(
+            "--benchmark",
+            "-b",
+            help="Only where the logs do not name it.",
+            autocompletion=benchmarks,
+        ),
     ] = None,
     round_id: Round = None,
     lambda_chips: Annotated[
@@ -59,7 +68,7 @@ def mine(
         lambda_chips=lambda_chips,
     )
     if form is Format.json:
-        write_json(found.as_dict(), output)
+        write_json({**found.as_dict(), "footnotes": list(_notes(found))}, output)
     elif form is Format.table:
         with into(output):
             _text(found)
@@ -110,8 +119,7 @@ def _text(found: Mine) -> None:
             )
         if found.beside:
             show(found.answer(), Format.table, None, (), _BESIDE)
-    for note in _notes(found):
-        print(note)
+    tell(_notes(found))
 
 
 def _runs(result: OwnResult) -> None:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.render import Format, show
+from flows.completion import benchmarks, result_ids, round_names
+from flows.render import Format, into, show, tell, write_json
 from gpurank import reading
 from gpurank.notes import Source, footnotes
 from gpurank.reading import Answer
@@ -19,9 +20,21 @@ from gpurank.settings import load
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-Benchmark = Annotated[str, typer.Option("--benchmark", "-b", help="For example resnet.")]
-Round = Annotated[str | None, typer.Option("--round", "-r", help="For example v4.0.")]
-Form = Annotated[Format, typer.Option("--format", "-f", help="How rows are written.")]
+Benchmark = Annotated[
+    str,
+    typer.Option("--benchmark", "-b", help="For example resnet.", autocompletion=benchmarks),
+]
+OptionalBenchmark = Annotated[
+    str | None, typer.Option("--benchmark", "-b", autocompletion=benchmarks)
+]
+Round = Annotated[
+    str | None,
+    typer.Option("--round", "-r", help="For example v4.0.", autocompletion=round_names),
+]
+Form = Annotated[
+    Format,
+    typer.Option("--format", "-f", help="How rows are written; --json is short for json."),
+]
 AsOf = Annotated[
     str | None,
     typer.Option("--as-of", metavar="DATE", help="Answer with what was known then (UTC)."),
@@ -43,6 +56,8 @@ _TOP = {
     "availability": "availability",
     "refiled_from": "refiled from",
 }
+# What a narrow terminal does without first; version, count and availability stay longest.
+_TOP_DROP = ("cluster", "tie", "acc.-min", "refiled from")
 _ROUNDS = {
     "round_id": "round",
     "version_id": "version",
@@ -65,6 +80,7 @@ _CLUSTERS = {
     "share_4_to_16": "share with 4-16",
     "leading_families": "leading families",
 }
+_CLUSTERS_DROP = ("leading families", "share with 4-16")
 
 
 def register(app: typer.Typer) -> None:
@@ -97,7 +113,7 @@ def top(
         notes = (*notes, f"Walk a number back: gpurank why -b {benchmark}{where} --rank 1")
     has_refiled = any(found.column("refiled_from"))
     shown = {name: head for name, head in _TOP.items() if has_refiled or name != "refiled_from"}
-    show(found, form, output, notes, shown)
+    show(found, form, output, notes, shown, _TOP_DROP)
 
 
 def clusters(benchmark: Benchmark, form: Form = Format.table, output: Output = None) -> None:
@@ -109,14 +125,15 @@ def clusters(benchmark: Benchmark, form: Form = Format.table, output: Output = N
         found = reading.clusters(con, benchmark)
         names = reading.cluster_rounds(con, benchmark)
         notes = (f"{found.column('count_note')[0]}.", *notes_of(con, benchmark, None, names))
-    show(found, form, output, notes, _CLUSTERS)
+    show(found, form, output, notes, _CLUSTERS, _CLUSTERS_DROP)
 
 
 def why(
     result_id: Annotated[
-        str | None, typer.Argument(help="As `gpurank top -f csv` gives it.")
+        str | None,
+        typer.Argument(help="As `gpurank top -f csv` gives it.", autocompletion=result_ids),
     ] = None,
-    benchmark: Annotated[str | None, typer.Option("--benchmark", "-b")] = None,
+    benchmark: OptionalBenchmark = None,
     round_id: Round = None,
     rank: Annotated[int, typer.Option(help="Rank in that round's table.", min=1)] = 1,
     form: Form = Format.table,
@@ -138,15 +155,13 @@ def why(
         notes = notes_of(con, found.result["benchmark"], None, [found.result["round_id"]])
     if form is not Format.table:
         if form is Format.json:
-            _write_json(found.as_dict(), output)
+            write_json({**found.as_dict(), "footnotes": list(notes)}, output)
         else:
             show(found.runs, form, output, notes)
         return
-    text = "\n".join([*explain.text(found), *notes]) + "\n"
-    if output is None:
-        sys.stdout.write(text)
-    else:
-        output.write_text(text, encoding="utf-8")
+    with into(output):
+        print("\n".join(explain.text(found)))
+        tell(notes)
 
 
 def query(
@@ -188,7 +203,6 @@ def rounds(form: Form = Format.table, output: Output = None) -> None:
 def doctor(
     form: Form = Format.table,
     output: Output = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Same as --format json.")] = False,
     max_age: Annotated[
         float | None, typer.Option(help="Days since the last watch that are too many.", min=0)
     ] = None,
@@ -203,7 +217,7 @@ def doctor(
     from gpurank import health
 
     found = health.examine(load(), max_age)
-    show(found, Format.json if as_json else form, output)
+    show(found, form, output)
     if "bad" in found.column("state"):
         raise typer.Exit(7)
 
@@ -214,10 +228,12 @@ def warehouse(as_of: str | None = None) -> Iterator[DuckDBPyConnection]:
     settings = load()
     path = settings.warehouse_path
     if as_of is not None:
+        from flows.orchestrated import is_quiet
         from gpurank.history import moment
         from tasks.past import warehouse_at
 
-        print(f"looking up what was known by {as_of}", file=sys.stderr, flush=True)
+        if not is_quiet():
+            print(f"looking up what was known by {as_of}", file=sys.stderr, flush=True)
         path = warehouse_at(settings, moment(as_of))
     con = reading.open_warehouse(path)
     try:
@@ -258,13 +274,3 @@ def _cautions(table: Answer) -> list[str]:
             "Refiled: the same measurement as in an earlier round; clusters and fits count it once."
         )
     return found
-
-
-def _write_json(value: object, output: Path | None) -> None:
-    import json
-
-    text = json.dumps(value, ensure_ascii=False, indent=1, default=str) + "\n"
-    if output is None:
-        sys.stdout.write(text)
-    else:
-        output.write_text(text, encoding="utf-8")

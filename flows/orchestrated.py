@@ -24,19 +24,24 @@ def orchestrated(settings: Settings) -> Iterator[None]:
     # The flow builds its own settings: all of one run share its name.
     os.environ["GPURANK_RUN_ID"] = settings.run_id
     starting = f"data folder {settings.home}; starting the orchestrator"
-    if logs.is_json():
+    if logs.is_json() and not is_quiet():
         logs.write("info", starting)
-    else:
+    elif not is_quiet():
         print(starting, file=sys.stderr, flush=True)
     environment.prepare(settings, debug=is_debug())
     expected = {
         **{name: item.bytes for name, item in roundlock.shipped().items()},
         **{name: item.bytes for name, item in roundlock.read(settings.rounds_lock_path).items()},
     }
-    with server.temporary(settings.home / "orchestrator.log"), progress.shown(expected):
+    with server.temporary(settings.home / "orchestrator.log"), progress.shown(expected, is_quiet()):
         yield
 
 
 def is_debug() -> bool:
     """Whether a person asked for tracebacks and all logs."""
     return os.environ.get("GPURANK_DEBUG", "") not in ("", "0")
+
+
+def is_quiet() -> bool:
+    """Whether a person asked for no progress; errors and footnotes are told all the same."""
+    return os.environ.get("GPURANK_QUIET", "") not in ("", "0")

@@ -5,14 +5,24 @@ from __future__ import annotations
 import csv
 import json
 import math
+import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
 from datetime import date, datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from gpurank.reading import Answer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from flows.fitting import Column
+
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 class Format(StrEnum):
@@ -30,21 +40,23 @@ def show(
     output: Path | None = None,
     notes: Sequence[str] = (),
     columns: Mapping[str, str] | None = None,
+    drop: Sequence[str] = (),
 ) -> None:
     """Write an answer to a file or stdout.
 
     ``columns`` picks what a person sees in a table, and under which heading; machines get every
-    column under its name. ``notes`` follow
-    a table on stdout; beside CSV and JSON they go to stderr, into Parquet as metadata.
+    column under its name. ``drop`` names the headings that go first where a terminal is narrow.
+    ``notes`` follow a table on stdout; beside CSV and JSON they go to stderr, into Parquet as
+    metadata.
     """
     if form is Format.parquet:
         write_parquet(_typed(answer), output, notes)
         return
     if output is not None:
         with output.open("w", encoding="utf-8", newline="") as stream:
-            _text(answer, form, stream, notes, columns)
+            _text(answer, form, stream, notes, columns, drop)
     else:
-        _text(answer, form, sys.stdout, notes, columns)
+        _text(answer, form, sys.stdout, notes, columns, drop)
 
 
 def _text(
@@ -53,9 +65,10 @@ def _text(
     stream: TextIO,
     notes: Sequence[str],
     columns: Mapping[str, str] | None,
+    drop: Sequence[str],
 ) -> None:
     if form is Format.table:
-        _table(answer, stream, notes, columns)
+        _table(answer, stream, notes, columns, drop)
         return
     if form is Format.csv:
         writer = csv.writer(stream, lineterminator="\n")
@@ -70,36 +83,72 @@ def _text(
 
 
 def _table(
-    answer: Answer, stream: TextIO, notes: Sequence[str], columns: Mapping[str, str] | None
+    answer: Answer,
+    stream: TextIO,
+    notes: Sequence[str],
+    columns: Mapping[str, str] | None,
+    drop: Sequence[str],
 ) -> None:
     from rich import box
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    heads = columns or {name: name for name in answer.columns}
-    places = [answer.columns.index(name) for name in heads]
-    width = (
-        None if stream.isatty() else _wide(answer, list(zip(heads.values(), places, strict=True)))
-    )
-    console = Console(file=stream, width=width)
-    table = Table(title=answer.title, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
-    for head, place in zip(heads.values(), places, strict=True):
-        is_number = any(isinstance(row[place], int | float) for row in answer.rows)
-        table.add_column(head, justify="right" if is_number else "left", overflow="fold")
-    for row in answer.rows:
-        table.add_row(*[Text(_cell(row[place])) for place in places])
+    from flows.fitting import fit
+
+    if columns is None:
+        heads = list(enumerate(answer.columns))
+    else:
+        heads = [(answer.columns.index(name), head) for name, head in columns.items()]
+    console = _console(stream)
+    # A piped table is as wide as its content: nothing is cut that a program may search for.
+    room = console.width if stream.isatty() else None
+    fitted = fit([_column(answer, place, head) for place, head in heads], room, drop)
+    table = Table(
+        title=answer.title, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False,
+        collapse_padding=True,
+    )  # fmt: skip
+    for one in fitted.columns:
+        justify: Literal["left", "right"] = "right" if one.is_number else "left"
+        table.add_column(one.head, justify=justify, overflow="fold", width=one.width)
+    for cells in zip(*(one.cells for one in fitted.columns), strict=True):
+        table.add_row(*map(Text, cells))
+    if room is None:
+        console.width = max(80, sum(one.width + 2 for one in fitted.columns) + 2)
     console.print(table)
+    told = []
+    if fitted.same:
+        told.append("In every row: " + ", ".join(f"{h} {v}" for h, v in fitted.same) + ".")
+    if fitted.left_out:
+        told.append(
+            f"Left out at {room} columns: {', '.join(fitted.left_out)}; a wider terminal or "
+            "--format csv shows all."
+        )
+    tell((*told, *notes), stream)
+
+
+def tell(notes: Sequence[str], stream: TextIO | None = None) -> None:
+    """Footnotes: on a terminal dimmed and wrapped at words, elsewhere one line each."""
+    out = sys.stdout if stream is None else stream
+    console = _console(out)
     for note in notes:
-        console.print(note, style="dim", markup=False, highlight=False, soft_wrap=True)
+        console.print(note, style="dim", markup=False, highlight=False, soft_wrap=not out.isatty())
 
 
-def _wide(answer: Answer, shown: Sequence[tuple[str, int]]) -> int:
-    """A piped table is as wide as its content: nothing is cut that a program may search for."""
-    widths = [
-        max([len(head), *(len(_cell(row[place])) for row in answer.rows)]) for head, place in shown
-    ]
-    return max(80, sum(widths) + 3 * len(widths))
+def _console(stream: TextIO) -> Console:
+    """Plain wherever nobody looks: no colour in files and pipes, whatever the environment says."""
+    from rich.console import Console
+
+    if stream.isatty():
+        return Console(file=stream)
+    return Console(file=stream, force_terminal=False, color_system=None)
+
+
+def _column(answer: Answer, place: int, head: str) -> Column:
+    from flows.fitting import Column
+
+    values = [row[place] for row in answer.rows]
+    is_number = any(isinstance(v, int | float) and not isinstance(v, bool) for v in values)
+    return Column(head, tuple(map(_cell, values)), is_number)
 
 
 def _cell(value: Any) -> str:
@@ -113,7 +162,8 @@ def _cell(value: Any) -> str:
         return ", ".join(_cell(item) for item in value)
     if isinstance(value, datetime):
         return value.isoformat(sep=" ", timespec="seconds")
-    return str(value)
+    # What submitters wrote must not steer the terminal.
+    return _CONTROL.sub(" ", str(value))
 
 
 def _number(value: float) -> str:
@@ -166,3 +216,22 @@ def _typed(answer: Answer) -> Any:
             marks = ", ".join("?" for _ in answer.columns)
             con.executemany(f"insert into answer values ({marks})", answer.rows)  # noqa: S608
         return con.sql("from answer").to_arrow_table()
+
+
+def write_json(value: object, output: Path | None) -> None:
+    """A structure as JSON, to a file or stdout."""
+    text = json.dumps(value, ensure_ascii=False, indent=1, default=str) + "\n"
+    if output is None:
+        sys.stdout.write(text)
+    else:
+        output.write_text(text, encoding="utf-8")
+
+
+@contextmanager
+def into(output: Path | None) -> Iterator[None]:
+    """What the block prints, in a file where one is named."""
+    if output is None:
+        yield
+        return
+    with output.open("w", encoding="utf-8") as stream, redirect_stdout(stream):
+        yield

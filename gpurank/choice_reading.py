@@ -54,9 +54,8 @@ def rounds_of(con: DuckDBPyConnection, benchmark: str, round_id: str | None) -> 
     if round_id is None:
         return tuple(name for name in known if spans[name] == spans[known[-1]])
     if round_id not in spans:
-        raise NoData(
-            f"nothing of {benchmark} has a score in {round_id}; it is in {', '.join(known)}"
-        )
+        hint = reading.nearest_round(round_id, known)
+        raise NoData(f"nothing of {benchmark} has a score in {round_id}; {hint}")
     return (round_id,)
 
 

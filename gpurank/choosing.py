@@ -128,7 +128,9 @@ def limits_of(
         ("division", division, DIVISIONS),
     ):
         if word is not None and word not in known:
-            raise ChoiceError(f"{name} is {' or '.join(known)}, not {word!r}")
+            hint = reading.nearest(word, known)
+            told = f"; {hint}" if hint.startswith("did") else ""
+            raise ChoiceError(f"{name} is {' or '.join(known)}, not {word!r}{told}")
     return Limits(
         within_min=parse_minutes(within) if isinstance(within, str) else within,
         max_accelerators=max_accelerators,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gpurank.explain import nearest_result
-from gpurank.reading import Answer, NoData, ask, require_benchmark
+from gpurank.reading import Answer, NoData, ask, nearest_round, require_benchmark
 from gpurank.rounds import round_order
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def check(con: DuckDBPyConnection, benchmark: str, round_id: str, other: str) ->
         sql = "select distinct round_id from marts.comparison where benchmark = ?"
         known = sorted(ask(con, sql, [benchmark]).column("round_id"), key=round_order)
         absent = round_id if round_id not in known else other
-        raise NoData(f"no result of {benchmark} in {absent}; it was filed in {', '.join(known)}")
+        raise NoData(f"no result of {benchmark} in {absent}; {nearest_round(absent, known)}")
     is_comparable, reason, warning = rows[0]
     if not is_comparable:
         raise NotComparable(str(reason))

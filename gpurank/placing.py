@@ -203,7 +203,7 @@ def _round(con: DuckDBPyConnection, benchmark: str, round_id: str | None) -> str
     if not known or (round_id is not None and round_id not in known):
         raise NoData(
             f"nothing of {benchmark} is ranked in {round_id or 'any round'}; "
-            f"it is in {', '.join(known) or 'none'}"
+            f"{reading.nearest_round(round_id or '', known)}"
         )
     return round_id or known[-1]
 

@@ -6,6 +6,7 @@ Plain rows, not frames: the command line must answer before a frame library is i
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -99,6 +100,16 @@ def nearest(word: str, known: Iterable[str]) -> str:
     return f"there are {', '.join(names)}" if names else "there are none yet"
 
 
+def nearest_round(round_id: str, known: Iterable[str]) -> str:
+    """``did you mean v4.0?`` for a misspelt round; what there is for one that is not held."""
+    names = sorted(set(known), key=round_order)
+    digits = re.sub(r"[^0-9]+", "", round_id)
+    for name in names:
+        if round_id not in names and name.strip("v").replace(".", "") == digits:
+            return f"did you mean {name}? it is in {', '.join(names)}"
+    return f"it is in {', '.join(names) or 'none'}"
+
+
 def require_benchmark(con: DuckDBPyConnection, benchmark: str) -> None:
     """See that results of a benchmark are in the warehouse.
 
@@ -143,7 +154,7 @@ def ranking(
         if round_id is not None and round_id not in rounds:
             raise NoData(
                 f"nothing of {benchmark} is ranked in {round_id}; "
-                + (f"it is in {', '.join(rounds)}" if rounds else "it is ranked in no round")
+                + nearest_round(round_id, rounds)
             )
         if not rounds:
             raise NoData(f"{benchmark} is ranked in no round; see marts.data_quality")
