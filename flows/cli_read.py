@@ -178,14 +178,14 @@ def query(
         if form is Format.parquet:
             from flows.render import write_parquet
 
-            with reading.queried():
+            with reading.queried(con):
                 relation = con.sql(sql)
                 table = relation.to_arrow_table() if relation is not None else None
             if table is None:
                 raise reading.QueryError("the statement gives no rows; write one SELECT")
             write_parquet(table, output)
         else:
-            with reading.queried():
+            with reading.queried(con):
                 found = reading.ask(con, sql)
             show(found, form, output)
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpurank.rounds import round_order
+from gpurank.sandbox import CONFIG, bounded
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -54,9 +55,8 @@ def open_warehouse(path: Path) -> DuckDBPyConnection:
 
     if not path.is_file():
         raise NoData(f"there is no warehouse at {path}; `gpurank run` makes one")
-    config: dict[str, Any] = {"enable_external_access": "false", "lock_configuration": "true"}
     try:
-        return duckdb.connect(str(path), read_only=True, config=config)
+        return duckdb.connect(str(path), read_only=True, config=dict(CONFIG))
     except duckdb.Error as error:
         raise NoData(
             f"{path} cannot be read ({_first_line(error)}); `gpurank analyze` builds it anew"
@@ -76,18 +76,21 @@ def ask(con: DuckDBPyConnection, sql: str, values: Sequence[Any] = (), title: st
 
 
 @contextmanager
-def queried() -> Iterator[None]:
-    """Tell faults of a person's own SQL apart from faults of ours.
+def queried(con: DuckDBPyConnection) -> Iterator[None]:
+    """Run a person's own SQL within limits, and tell its faults apart from ours.
 
     Raises:
-        QueryError: the statement in the block failed.
+        QueryError: the statement in the block failed, or took too long or too much.
     """
     import duckdb
 
     try:
-        yield
-    except duckdb.Error as error:
+        with bounded(con):
+            yield
+    except (duckdb.Error, TimeoutError) as error:
         raise QueryError(str(error).strip()) from error
+    except MemoryError:
+        raise QueryError("the answer does not fit into memory; ask for fewer rows") from None
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
