@@ -56,7 +56,7 @@ def bring_up_to_date(settings: Settings) -> Watched:
     display, started_at = progress.current(), now()
     findings = asked(settings)
     for item in findings:
-        if item.state != "unchanged":
+        if item.state not in ("unchanged", "absent") or item.message:
             display.say(_line(item))
     wanted = [item.round_id for item in findings if item.state in TO_INGEST]
     outcomes = steps.ingest_rounds(wanted, settings, raise_single=False) if wanted else []

@@ -115,8 +115,9 @@ def trusted(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     """
     if any(item.state in ("new", "changed", "unchanged") for item in findings):
         return tuple(findings)
+    silent = "the source answered for no round at all"
     return tuple(
-        Finding(item.round_id, "unanswered", None, item.known_commit, item.message)
+        Finding(item.round_id, "unanswered", None, item.known_commit, item.message or silent)
         for item in findings
     )
 

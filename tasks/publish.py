@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from pathlib import Path
 from gpurank.settings import Settings
 
 _BUILDING = ".building.duckdb"
+_SURELY_DEAD_S = 6 * 3600.0
 
 
 @contextmanager
@@ -45,10 +47,14 @@ def swap(built: Path, settings: Settings) -> None:
 
 
 def sweep(settings: Settings) -> int:
-    """Remove what dead runs left half-built; gives how many. Call under the run lock."""
-    left = sorted(settings.home.glob(f"*{_BUILDING}*")) + sorted(
-        settings.as_of_dir.glob(f"*{_BUILDING}*")
-    )
+    """Remove what dead runs left half-built; gives how many. Call under the run lock.
+
+    Warehouses of the past are built without that lock: only old pieces of them are removed.
+    """
+    old = time.time() - _SURELY_DEAD_S
+    left = sorted(settings.home.glob(f"*{_BUILDING}"))
+    for path in settings.as_of_dir.glob(f"*{_BUILDING}"):
+        left += [path] if path.stat().st_mtime < old else []
     for path in left:
         _remove(path)
     return len(left)

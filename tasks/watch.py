@@ -91,8 +91,9 @@ def _find(round_id: str, settings: Settings) -> Finding:
         is_answer = not isinstance(error, SourceRefused) and not (
             latest is not None and is_remote(settings.source)
         )
-        state: watching.State = "absent" if is_answer else "unanswered"
-        return Finding(round_id, state, None, known, str(error))
+        if is_answer:
+            return Finding(round_id, "absent", None, known)
+        return Finding(round_id, "unanswered", None, known, str(error))
     except SourceError as error:
         return Finding(round_id, "unanswered", None, known, str(error))
     if latest is None:
