@@ -63,7 +63,7 @@ def compare(
             second = explain.result_at_rank(con, benchmark, second, 1)
         found = comparison.compare(con, first, second)
         rounds = sorted(set(found.results.column("round_id")))
-        foot = notes_of(con, found.benchmark, None, rounds)
+        foot = notes_of(con, found.benchmark, None, rounds, found.results.column("division"))
     basis = (
         "speed-up = minutes of the first over its own; efficiency = accelerator-minutes of the "
         "first over its own (both derived, not official metrics)."

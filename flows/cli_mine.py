@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.cli_read import Form, Output, Round
+from flows.cli_read import Form, Output, Round, notes_of, warehouse
 from flows.completion import accelerators as accelerator_names
 from flows.completion import benchmarks
 from flows.render import Format, into, show, tell, write_json
@@ -67,26 +67,24 @@ def mine(
         round_id=round_id,
         lambda_chips=lambda_chips,
     )
+    notes = _notes(found)
     if form is Format.json:
-        write_json({**found.as_dict(), "footnotes": list(_notes(found))}, output)
+        write_json({**found.as_dict(), "footnotes": list(notes)}, output)
     elif form is Format.table:
         with into(output):
             _text(found)
+            tell(notes)
     else:
-        show(found.answer(), form, output, _notes(found))
+        show(found.answer(), form, output, notes)
 
 
 def _notes(found: Mine) -> tuple[str, ...]:
-    from gpurank.notes import DERIVED, TRADEMARK, UNVERIFIED
-
     result = found.result
-    return (
-        *result.notes,
-        f"{found.label}; published results: MLPerf® Training {result.round_id}, closed division, "
-        f"benchmark {result.benchmark}.",
-        DERIVED.format(lambda_chips=found.lambda_chips),
-        f"{UNVERIFIED} {TRADEMARK}",
-    )
+    with warehouse() as con:
+        published = notes_of(
+            con, result.benchmark, None, [result.round_id], lambda_chips=found.lambda_chips
+        )
+    return (*result.notes, f"{found.label}; published results it is held against:", *published)
 
 
 def _text(found: Mine) -> None:
@@ -119,7 +117,6 @@ def _text(found: Mine) -> None:
             )
         if found.beside:
             show(found.answer(), Format.table, None, (), _BESIDE)
-    tell(_notes(found))
 
 
 def _runs(result: OwnResult) -> None:

@@ -152,7 +152,8 @@ def why(
                 raise typer.BadParameter("give a result id, or --benchmark with --round and --rank")
             result_id = explain.result_at_rank(con, benchmark, round_id, rank)
         found = explain.explain(con, result_id)
-        notes = notes_of(con, found.result["benchmark"], None, [found.result["round_id"]])
+        one = found.result
+        notes = notes_of(con, one["benchmark"], None, [one["round_id"]], [one["division"]])
     if form is not Format.table:
         if form is Format.json:
             write_json({**found.as_dict(), "footnotes": list(notes)}, output)
@@ -247,21 +248,29 @@ def notes_of(
     benchmark: str,
     table: Answer | None,
     names: Sequence[str] | None = None,
+    divisions: Sequence[str | None] = ("closed",),
+    lambda_chips: float | None = None,
 ) -> tuple[str, ...]:
-    """Footnotes of what a table shows: its rounds, divisions and the λ it was ranked with."""
-    chosen = (
-        names if names is not None else sorted(set(table.column("round_id"))) if table else None
-    )
+    """Footnotes of what is shown: its rounds, divisions and the λ it was ranked with.
+
+    A ranking tells all three itself; else ``names`` are the rounds, and λ is the warehouse's.
+    """
+    if table is not None:
+        names = sorted(set(table.column("round_id")))
+        divisions = table.column("division")
+        lambda_chips = table.column("lambda_chips")[0]
+    if lambda_chips is None:
+        known = reading.ask(con, "select max(lambda_chips) as chips from marts.ranking")
+        lambda_chips = known.column("chips")[0] or 8.0
     sources = reading.ask(
         con,
         "select distinct v.round_id, v.source_commit, v.taken_at::varchar from raw.round_version v "
         "join marts.result m using (round_id) where m.benchmark = ? "
         "and (? is null or list_contains(?, v.round_id))",
-        [benchmark, chosen, chosen],
+        [benchmark, names, names],
     )
-    divisions = table.column("division") if table else ["closed"]
-    chips = table.column("lambda_chips")[0] if table else 8.0
-    return footnotes(benchmark, (Source(*row) for row in sources.rows), divisions, chips)
+    shown = [division or "unknown" for division in divisions]
+    return footnotes(benchmark, (Source(*row) for row in sources.rows), shown, lambda_chips)
 
 
 def _cautions(table: Answer) -> list[str]:

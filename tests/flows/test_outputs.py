@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import duckdb
 import pyarrow.parquet as pq
 import pytest
 
@@ -25,6 +27,7 @@ SHOWING = [
     ["why", "-b", "resnet", "--rank", "2"],
     ["choose", "-b", "resnet", "--within", "1h"],
     ["compare", "v4.0/Acme/acme_n1/resnet", BEST],
+    ["mine", "{logs}", "--accelerators", "8", "--accelerator", "A100 SXM4 80GB"],
 ]
 Capture = pytest.CaptureFixture[str]
 Patch = pytest.MonkeyPatch
@@ -56,16 +59,26 @@ def call(patch: Patch, capture: Capture, home: Path, *arguments: str) -> tuple[i
     return int(ended.value.code or 0), shown.out, shown.err
 
 
-@pytest.mark.parametrize("arguments", SHOWING, ids=" ".join)
+@pytest.fixture
+def arguments(request: pytest.FixtureRequest, home: Path) -> list[str]:
+    """A command, with the folder of somebody's own runs in place."""
+    logs = home.parent / "mirror/training_results_v4.0/Acme/results/acme_n1/resnet"
+    return [word.format(logs=logs) for word in request.param]
+
+
+@pytest.mark.parametrize("arguments", SHOWING, ids=" ".join, indirect=True)
 def test_tables_carry_their_footnote(
     home: Path, monkeypatch: Patch, capsys: Capture, arguments: list[str]
 ) -> None:
     code, out, err = call(monkeypatch, capsys, home, *arguments)
     assert code == 0, err
     assert missing(out) == ()
+    # Nothing but the table and its footnotes: quiet takes neither away, and nothing is coloured.
+    code, quiet, err = call(monkeypatch, capsys, home, *arguments, "--quiet")
+    assert (code, quiet, err) == (0, out, "") and "\x1b" not in out
 
 
-@pytest.mark.parametrize("arguments", SHOWING, ids=" ".join)
+@pytest.mark.parametrize("arguments", SHOWING, ids=" ".join, indirect=True)
 def test_files_carry_it_beside_their_rows(
     home: Path, monkeypatch: Patch, capsys: Capture, tmp_path: Path, arguments: list[str]
 ) -> None:
@@ -76,6 +89,33 @@ def test_files_carry_it_beside_their_rows(
     code, _, err = call(monkeypatch, capsys, home, *arguments, "-f", "parquet", "-o", str(target))
     assert code == 0, err
     assert missing(pq.read_schema(target).metadata[b"notes"].decode()) == ()
+    code, out, err = call(monkeypatch, capsys, home, *arguments, "--json")
+    assert code == 0 and json.loads(out)
+    assert missing(out + err) == ()
+
+
+def test_clusters_carry_it_too(
+    home: Path, monkeypatch: Patch, capsys: Capture, tmp_path: Path
+) -> None:
+    """Two invented rounds have too few results for clusters: told, or rows with their footnote."""
+    code, out, err = call(monkeypatch, capsys, home, "clusters", "-b", "resnet")
+    assert (code, out) == (6, "") and "has no clusters" in err
+    shutil.copytree(home, tmp_path / "home")
+    with duckdb.connect(str(tmp_path / "home" / "warehouse.duckdb")) as con:
+        con.execute(
+            "create or replace table marts.cluster as select 'resnet' as benchmark, result_id, "
+            "1 as cluster_label, round_id from marts.result; "
+            "update marts.cluster_profile set cluster_label = 1, name = 'a', member_count = 4, "
+            "median_score_min = 20, median_accelerator_count = 16, "
+            "median_accelerator_minutes = 300, share_4_to_16 = 0.5, count_note = 'told'"
+        )
+    code, out, err = call(monkeypatch, capsys, tmp_path / "home", "clusters", "-b", "resnet")
+    assert code == 0, err
+    assert missing(out) == ()
+    code, out, err = call(
+        monkeypatch, capsys, tmp_path / "home", "clusters", "-b", "resnet", "--json"
+    )
+    assert json.loads(out)[0]["median_score_min"] == 20 and missing(err) == ()
 
 
 def test_the_report_is_written_checked_and_found(
