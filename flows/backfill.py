@@ -5,21 +5,18 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from prefect import flow
-from prefect.task_runners import ThreadPoolTaskRunner
 from pydantic import Field
 
-from flows import artifacts, steps
+from flows import artifacts, runners, steps
 from flows.errors import RoundsFailed
-from gpurank.settings import default_workers, load
+from gpurank.settings import load
 from tasks import shipped
-
-RUNNER: Any = ThreadPoolTaskRunner(max_workers=default_workers())
 
 
 @flow(
     name="backfill",
     flow_run_name="backfill-{rounds}",
-    task_runner=RUNNER,
+    task_runner=runners.task_runner(),
     persist_result=False,
 )
 def backfill(

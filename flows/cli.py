@@ -7,7 +7,7 @@ import sys
 import traceback
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -212,12 +212,10 @@ def _backfill(
 
     shipped.selected(rounds, settings, use_shipped)
     with orchestrated(settings):
-        from prefect.task_runners import ThreadPoolTaskRunner
-
         from flows.backfill import backfill as flow
+        from flows.runners import task_runner
 
-        runner: Any = ThreadPoolTaskRunner(max_workers=settings.workers)
-        flow.with_options(task_runner=runner)(
+        flow.with_options(task_runner=task_runner(settings.workers))(
             rounds,
             settings.source,
             str(settings.home),

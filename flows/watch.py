@@ -5,16 +5,13 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from prefect import flow
-from prefect.task_runners import ThreadPoolTaskRunner
 from pydantic import Field
 
-from flows import steps, watch_steps
-from gpurank.settings import default_workers, load
-
-RUNNER: Any = ThreadPoolTaskRunner(max_workers=default_workers())
+from flows import runners, steps, watch_steps
+from gpurank.settings import load
 
 
-@flow(name="watch", flow_run_name="watch", task_runner=RUNNER, persist_result=False)
+@flow(name="watch", flow_run_name="watch", task_runner=runners.task_runner(), persist_result=False)
 def watch(
     source: str | None = None,
     home: str | None = None,

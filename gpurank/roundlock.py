@@ -5,6 +5,7 @@ It holds no times, so that it changes when the bytes of a round do and never oth
 
 from __future__ import annotations
 
+import fcntl
 import threading
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -17,7 +18,7 @@ import yaml
 from gpurank.rounds import round_order
 from gpurank.store import Manifest, write_durably
 
-# Rounds are ingested side by side and share the file.
+# Rounds are ingested side by side, in threads and on clusters, and share the file.
 _ONE_AT_A_TIME = threading.Lock()
 _HEADER = "# Written by `gpurank`; moves only when the bytes of a round do. Do not edit.\n"
 
@@ -62,7 +63,9 @@ def shipped() -> dict[str, Locked]:
 
 def write(path: Path, manifests: Iterable[Manifest]) -> None:
     """Set the entries of some versions and leave the others; nothing is written if none moves."""
-    with _ONE_AT_A_TIME:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with _ONE_AT_A_TIME, path.with_name(f".{path.name}.lock").open("w") as alone:
+        fcntl.flock(alone, fcntl.LOCK_EX)
         _write(path, manifests)
 
 
@@ -75,5 +78,4 @@ def _write(path: Path, manifests: Iterable[Manifest]) -> None:
     for name in sorted(after, key=round_order):
         row = asdict(after[name])
         rows[row.pop("round_id")] = row
-    path.parent.mkdir(parents=True, exist_ok=True)
     write_durably(path, _HEADER + yaml.safe_dump(rows, sort_keys=False))

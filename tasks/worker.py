@@ -49,6 +49,9 @@ def run_alone(
         WorkerDied: the process ended without an answer.
         Exception: whatever the function raised.
     """
+    if multiprocessing.current_process().daemon:
+        # A cluster's worker: a process of its own already, and it may have no children.
+        return function(*args)
     context = multiprocessing.get_context("spawn")
     gauge = RawArray("q", 2)
     with ProcessPoolExecutor(1, context, initializer=_start, initargs=(gauge,)) as pool:
