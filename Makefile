@@ -9,7 +9,7 @@ LOCK    = uv pip compile --universal --python-version 3.11 --generate-hashes \
           --no-emit-index-url --no-header --no-annotate --quiet pyproject.toml --group build
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types lock facts docs bench fuzz audit clean
+.PHONY: help demo test lint types lock facts docs site dist bench fuzz audit clean
 
 help: ## show what there is
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -33,6 +33,7 @@ types: $(BIN)/.test-ready ## static types
 lock: ## pin every dependency by version and hash again (needs uv)
 	$(LOCK) --output-file requirements.lock
 	$(LOCK) --group dev --output-file requirements-dev.lock
+	$(LOCK) --group docs --constraint requirements.lock --output-file requirements-docs.lock
 
 facts: $(BIN)/.run-ready ## rebuild the shipped facts: make facts SOURCE=<mirror folder or URL template>
 	@test -n "$(SOURCE)" || { echo "make facts SOURCE=<mirror folder, or a template with {round}>" >&2; exit 2; }
@@ -46,6 +47,13 @@ docs: $(BIN)/.run-ready ## write docs/tables.md from the contracts and docs/meth
 bench: $(BIN)/.run-ready ## measure against the official parser: make bench SOURCE=<mirror folder>
 	@test -n "$(SOURCE)" || { echo "make bench SOURCE=<mirror folder of the rounds' archives>" >&2; exit 2; }
 	$(BIN)/python -m benchmarks.run --source "$(SOURCE)" --output data/bench/figures.json
+
+site: $(BIN)/.site-ready ## build the documentation site into build/site
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet && echo build/site/index.html
+
+dist: $(BIN)/.run-ready ## build wheel and source archive into dist/, with their hashes
+	@rm -rf dist && $(BIN)/python -m hatchling build -d dist >/dev/null && \
+	 cd dist && sha256sum * > SHA256SUMS && cat SHA256SUMS
 
 clean: ## remove the virtual environment and the demo's data
 	rm -rf $(VENV) data/demo
@@ -63,4 +71,8 @@ $(BIN)/.run-ready: $(BIN)/python requirements.lock pyproject.toml
 
 $(BIN)/.test-ready: $(BIN)/.run-ready requirements-dev.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	@touch $@
+
+$(BIN)/.site-ready: $(BIN)/.run-ready requirements-docs.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-docs.lock
 	@touch $@
