@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from flows.fitting import Column
 
 
+_FORMULA = frozenset("=+-@\t\r")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
@@ -73,7 +74,7 @@ def _text(
     if form is Format.csv:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(answer.columns)
-        writer.writerows([["" if v is None else _plain(v) for v in row] for row in answer.rows])
+        writer.writerows([[_csv_cell(value) for value in row] for row in answer.rows])
     else:
         rows = [dict(zip(answer.columns, map(_plain, row), strict=True)) for row in answer.rows]
         json.dump(rows, stream, ensure_ascii=False, indent=1, allow_nan=False, default=str)
@@ -187,6 +188,16 @@ def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     return value if isinstance(value, str | int | float | bool | None) else str(value)
+
+
+def _csv_cell(value: Any) -> Any:
+    """A CSV cell; text that a spreadsheet would run as a formula gets a ``'`` before it."""
+    plain = "" if value is None else _plain(value)
+    if not isinstance(plain, str):
+        return plain
+    # Python before 3.13 leaves a bare carriage return unquoted, which ends the row for a reader.
+    text = f"'{plain}" if plain[:1] in _FORMULA else plain
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def write_parquet(table: Any, output: Path | None, notes: Sequence[str] = ()) -> None:

@@ -20,6 +20,7 @@ from tasks.snapshot_base import (
     SourceUnavailable,
 )
 from tasks.snapshot_resolve import available, resolve
+from tasks.snapshot_unpack import ENTRY_LIMIT, TOTAL_LIMIT_B
 
 __all__ = [
     "Snapshot",
@@ -73,11 +74,17 @@ def files(snapshot: Snapshot, cache_dir: Path) -> Iterator[SourceFile]:
         taken = snapshot_archive.files(snapshot)
     else:
         taken = snapshot_tree.files(snapshot)
-    is_empty = True
+    count = size_b = 0
     for file in taken:
-        is_empty = False
+        count += 1
+        size_b += file.byte_count
+        if count > ENTRY_LIMIT or size_b > TOTAL_LIMIT_B:
+            raise SourceError(
+                f"{snapshot.uri} holds more than {ENTRY_LIMIT} files or {TOTAL_LIMIT_B >> 30} GiB, "
+                "which no round does; check the source"
+            )
         yield file
-    if is_empty:
+    if not count:
         raise SourceError(
             f"{snapshot.uri} holds no file of a round (nothing below results/ or systems/); check "
             f"that it is the source of {snapshot.round_id}"

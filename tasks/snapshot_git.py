@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -47,6 +48,7 @@ from tasks.snapshot_gitcommand import (
 # slow line; a line that stands still is given up after a minute by git itself.
 ASK_TIMEOUT_S = 60.0
 FETCH_TIMEOUT_S = 1800.0
+LISTING_LIMIT_B = 128 * MIB  # a whole repository lists some 10 MiB of names
 
 _LINK_MODE = "120000"
 _PARTIAL = {
@@ -134,7 +136,7 @@ def _prepare(repository: Path, snapshot: Snapshot) -> list[_Blob]:
     where = f"--git-dir={repository}"
     if not _has_commit(where, commit):
         _fetch_commit(repository, snapshot.uri, commit)
-    listing = local_git(where, "ls-tree", "-r", "-z", "--full-tree", commit)
+    listing = _listing(where, commit, snapshot.uri)
     blobs = sorted(_wanted(listing), key=lambda blob: blob.path)
     refuse_doubles([blob.path for blob in blobs], snapshot.uri)
     missing = {blob.object_id for blob in blobs} - _held(where)
@@ -219,6 +221,22 @@ def _fetch_blobs(repository: Path, url: str, object_ids: set[str]) -> None:
         timeout_s=FETCH_TIMEOUT_S,
         repository=repository,
     )
+
+
+def _listing(where: str, commit: str, uri: str) -> bytes:
+    """Output of ``ls-tree -r -z``, within a limit: trees that hold each other grow without end."""
+    command = local_command(where, "ls-tree", "-r", "-z", "--full-tree", commit)
+    process = start(command, local_environment(), subprocess.DEVNULL)
+    try:
+        assert process.stdout is not None
+        listing = process.stdout.read(LISTING_LIMIT_B + 1)
+        if len(listing) > LISTING_LIMIT_B:
+            raise SourceError(f"{uri} lists more names than any round; check the source")
+        if process.wait():
+            raise GitFailed("git ls-tree failed: the Git cache is damaged")
+        return listing
+    finally:
+        stop(process)
 
 
 def _wanted(listing: bytes) -> Iterator[_Blob]:

@@ -65,6 +65,8 @@ def _read(root: Path) -> Iterator[SourceFile]:
     except OSError as error:
         name = os.fsdecode(error.filename) if error.filename else str(root)
         raise SourceError(f"{name} cannot be read ({error.strerror}); check its rights") from None
+    except RecursionError:
+        raise SourceError(f"{root} nests deeper than any round; check the source") from None
 
 
 def _file(path: str, entry: Path) -> SourceFile:

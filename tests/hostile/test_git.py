@@ -1,0 +1,130 @@
+"""Git repositories made to do harm; the ones that only fail stand in tests/unit."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tasks import snapshot, snapshot_git
+from tasks.snapshot import SourceError, files, pin
+
+ODD_NAMES = (
+    b"-x", b"--upload-pack=id", b"$(id)", b"`id`", b"a;id", b"new\nline", b"tab\t", b"\xff\xfe",
+    b'quo"te', b"back\\slash", b"COM1", b"a" * 250, b"<script>alert(1)<", "\u202egnp".encode(),
+)  # fmt: skip
+
+
+def git(folder: Path, *arguments: str, feed: bytes = b"") -> str:
+    who = ("-c", "user.name=t", "-c", "user.email=t@example.org")
+    command = ["git", "-C", str(folder), *who, *arguments]
+    return subprocess.run(command, check=True, capture_output=True, input=feed).stdout.decode()
+
+
+def tree(folder: Path, rows: list[tuple[str, str, bytes]]) -> str:
+    """Write a tree object of (mode and type, id, name)."""
+    text = b"".join(f"{kind} {item}\t".encode() + name + b"\0" for kind, item, name in rows)
+    return git(folder, "mktree", "-z", feed=text).strip()
+
+
+@pytest.fixture
+def remote(tmp_path: Path) -> Path:
+    folder = tmp_path / "remote.git"
+    git(tmp_path, "init", "-q", "--bare", "-b", "main", str(folder))
+    git(folder, "config", "uploadpack.allowFilter", "true")
+    git(folder, "config", "uploadpack.allowAnySHA1InWant", "true")
+    return folder
+
+
+def publish(remote: Path, root: str) -> None:
+    commit = git(remote, "commit-tree", root, "-m", "x").strip()
+    git(remote, "update-ref", "refs/heads/main", commit)
+
+
+def blob(remote: Path, data: bytes) -> str:
+    return git(remote, "hash-object", "-w", "--stdin", feed=data).strip()
+
+
+def test_trees_that_hold_each_other_end_at_a_limit(
+    tmp_path: Path, remote: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    level = tree(remote, [("100644 blob", blob(remote, b"x"), b"result_0.txt")])
+    for _ in range(9):
+        level = tree(remote, [("040000 tree", level, b"d%d" % n) for n in range(10)])
+    publish(remote, tree(remote, [("040000 tree", level, b"results")]))
+    monkeypatch.setattr(snapshot_git, "LISTING_LIMIT_B", 1 << 20)
+    with pytest.raises(SourceError, match="check the source"):
+        list(files(pin("v4.0", str(remote)), tmp_path / "cache"))
+
+
+@pytest.mark.parametrize("limit", ["ENTRY_LIMIT", "TOTAL_LIMIT_B"])
+def test_more_files_or_bytes_than_any_round_are_refused(
+    tmp_path: Path, remote: Path, monkeypatch: pytest.MonkeyPatch, limit: str
+) -> None:
+    one = blob(remote, b"x" * 100)
+    many = [("100644 blob", one, b"result_%d.txt" % n) for n in range(9)]
+    publish(remote, tree(remote, [("040000 tree", tree(remote, many), b"results")]))
+    taken = pin("v4.0", str(remote))
+    assert len(list(files(taken, tmp_path / "cache"))) == 9
+    monkeypatch.setattr(snapshot, limit, 8)
+    with pytest.raises(SourceError, match="check the source"):
+        list(files(taken, tmp_path / "cache"))
+
+
+def test_odd_names_are_names(tmp_path: Path, remote: Path) -> None:
+    one = blob(remote, b"x")
+    rows = sorted(("100644 blob", one, name + b".txt") for name in ODD_NAMES)
+    publish(remote, tree(remote, [("040000 tree", tree(remote, rows), b"results")]))
+    found = list(files(pin("v4.0", str(remote)), tmp_path / "cache"))
+    assert [file.data for file in found] == [b"x"] * len(ODD_NAMES)
+    assert all(file.path.encode("utf-8") and file.path.startswith("results/") for file in found)
+    assert sorted(item.name for item in tmp_path.iterdir()) == ["cache", "remote.git"]
+
+
+def test_submodules_are_not_fetched(tmp_path: Path, remote: Path) -> None:
+    modules = b'[submodule "x"]\n\tpath = results/m\n\turl = ext::sh -c "touch harmed"\n'
+    inner = [("100644 blob", blob(remote, b"x"), b"a.txt"), ("160000 commit", "1" * 40, b"m")]
+    root = [
+        ("100644 blob", blob(remote, modules), b".gitmodules"),
+        ("040000 tree", tree(remote, inner), b"results"),
+    ]
+    publish(remote, tree(remote, root))
+    found = list(files(pin("v4.0", str(remote)), tmp_path / "cache"))
+    assert [file.path for file in found] == ["results/a.txt"]
+    assert not list(tmp_path.rglob("harmed"))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "--upload-pack=touch harmed", "-oProxyCommand=touch harmed", "ext::sh -c 'touch harmed'",
+        "ssh://-oProxyCommand=touch/harmed", "https://user:secret@example.org/r.git",
+        "fd::17", "https://example.org/r\n.git", "ftp://example.org/r.git",
+    ],
+)  # fmt: skip
+def test_sources_that_are_commands_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SourceError):
+        pin("v4.0", source)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_nests_without_end_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "training_results_v4.0"
+    folder.mkdir()
+    here = os.open(folder, os.O_RDONLY)
+    for _ in range(1200):
+        os.mkdir("d", dir_fd=here)
+        below = os.open("d", os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = below
+    os.close(here)
+    try:
+        with pytest.raises(SourceError):
+            pin("v4.0", folder)
+    finally:
+        subprocess.run(["rm", "-rf", folder], check=True)

@@ -1,0 +1,111 @@
+"""Text that would be more than text somewhere: in a page, a spreadsheet, a terminal, YAML."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from flows.render import Format, show
+from gpurank.contracts import ContractError, parse_contract
+from gpurank.reading import Answer
+from gpurank.roundlock import read as read_lock
+from gpurank.scaling import read_scaling
+from gpurank.systems import read_description
+from gpurank.validation import CheckResult, ValidationReport
+from gpurank.validation_page import validation_page
+
+SCRIPT = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>"
+FORMULAS = ("=1+1", "+1", "-1+cmd|' /C calc'!A0", "@SUM(A1)", "\t=1", "\r=1")
+
+
+def shown(capsys: pytest.CaptureFixture[str], form: Format, *texts: str) -> str:
+    show(Answer(("system_name",), tuple((text,) for text in texts), ("VARCHAR",)), form)
+    return capsys.readouterr().out
+
+
+def test_a_spreadsheet_runs_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = list(
+        csv.reader(io.StringIO(shown(capsys, Format.csv, *FORMULAS, "H100", ""), newline=""))
+    )[1:]
+    assert [row[0] for row in rows[: len(FORMULAS)]] == [
+        "'" + text.replace("\r", "\n") for text in FORMULAS
+    ]
+    assert [row[0] if row else "" for row in rows[len(FORMULAS) :]] == ["H100", ""]
+
+
+def test_numbers_stay_numbers_in_csv(capsys: pytest.CaptureFixture[str]) -> None:
+    show(Answer(("a", "b"), ((-1.5, None),), ("DOUBLE", "DOUBLE")), Format.csv)
+    assert capsys.readouterr().out == "a,b\n-1.5,\n"
+
+
+def test_json_keeps_what_was_filed(capsys: pytest.CaptureFixture[str]) -> None:
+    found = json.loads(shown(capsys, Format.json, *FORMULAS, SCRIPT))
+    assert [row["system_name"] for row in found] == [*FORMULAS, SCRIPT]
+
+
+@pytest.mark.parametrize("text", ["\x1b[2J\x1b]0;x\x07", "\x9b31m", "a\x08\x08b", "[bold]x[/bold]"])
+def test_a_terminal_obeys_nothing(capsys: pytest.CaptureFixture[str], text: str) -> None:
+    out = shown(capsys, Format.table, text)
+    assert not {char for char in out if char != "\n" and (ord(char) < 32 or 127 <= ord(char) < 160)}
+    assert "[bold]" in out or "[bold]" not in text
+
+
+def test_a_page_shows_markup_as_text() -> None:
+    result = CheckResult(SCRIPT, SCRIPT, "critical", False, SCRIPT, SCRIPT, SCRIPT, 1, (SCRIPT,))
+    page = validation_page([ValidationReport(SCRIPT, (result,), 1, 1, {SCRIPT: 1})], SCRIPT, SCRIPT)
+    assert "<script" not in page and "<img" not in page
+    assert page.count("&lt;script&gt;") >= 6
+
+
+TAGS = (
+    "!!python/object/apply:os.system ['touch harmed']",
+    "!!python/name:os.system",
+    "!!python/module:os",
+)
+
+
+@pytest.mark.parametrize("tag", TAGS)
+def test_yaml_makes_no_objects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tag: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ContractError):
+        parse_contract(f"table: {tag}\n", "raw/x.yml")
+    path = tmp_path / "rounds.lock.yml"
+    path.write_text(f"v4.0: {tag}\n", encoding="utf-8")
+    assert read_lock(path) == {}
+    assert [item.name for item in tmp_path.iterdir()] == [path.name]
+
+
+def test_a_system_description_is_never_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for text in (
+        b"system_name = __import__('os').system('touch harmed')",
+        b"{'system_name': __import__('os').system('touch harmed')}",
+        *(tag.encode() for tag in TAGS),
+    ):
+        read_description(text, "Sub/systems/x.json")
+    assert not list(tmp_path.iterdir())
+
+
+JSONS = {
+    "deep": b'{"a":' * 200_000,
+    "deep_closed": b'{"scaling_factor":' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+    "long_integer": b'{"scaling_factor": ' + b"9" * 1_000_000 + b"}",
+    "exponent": b'{"scaling_factor": 1e999999999}',
+    "twice": b'{"scaling_factor": 1.1, "scaling_factor": 1.2}',
+    "keys": b"{" + b",".join(b'"k%d": 1' % n for n in range(100_000)) + b"}",
+    "surrogate": b'{"scaling_factor": "\\ud800"}',
+    "nul": b'{"scaling_factor\\u0000": 1.1}',
+}
+
+
+@pytest.mark.parametrize("name", JSONS)
+def test_json_of_any_shape_gives_no_factor_and_a_reason(name: str) -> None:
+    factor, problem = read_scaling(JSONS[name])
+    assert factor is None and problem is not None
+    description = read_description(JSONS[name], "Sub/systems/x.json")
+    assert description.issues
+    json.loads(description.fields_json or "{}")
