@@ -55,6 +55,11 @@ dist: $(BIN)/.run-ready ## build wheel and source archive into dist/, with their
 	@rm -rf dist && $(BIN)/python -m hatchling build -d dist >/dev/null && \
 	 cd dist && sha256sum * > SHA256SUMS && cat SHA256SUMS
 
+fuzz: $(BIN)/.test-ready ## fuzz each target: make fuzz SECONDS=60 (TARGETS="reader system archive lookups")
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check "atheris>=3.0" || \
+	 { echo "atheris has no package for this Python; make test fuzzes with Hypothesis instead" >&2; exit 2; }
+	@for t in $(or $(TARGETS),reader system archive lookups); do $(BIN)/python -m fuzz.run $$t --seconds $(or $(SECONDS),60) || exit 1; done
+
 clean: ## remove the virtual environment and the demo's data
 	rm -rf $(VENV) data/demo
 

@@ -1,8 +1,8 @@
 """Select, cluster and rank accelerator configurations for deep-learning training.
 
 ``connect`` opens the warehouse, ``table``, ``rounds``, ``rank``, ``clusters`` and ``why`` answer
-the common questions, ``choose`` the cheapest configuration inside limits, ``mine`` holds one's own
-runs against the published ones,
+the common questions, ``choose`` the cheapest configuration inside limits, ``predict`` the time of
+a system that nobody filed, ``mine`` holds one's own runs against the published ones,
 ``compare`` and ``check_comparable`` refuse what may not be compared,
 ``Settings`` and ``load`` say where the data are.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from gpurank.api import check_comparable, clusters, compare, connect, rank, table, why
+    from gpurank.api import check_comparable, clusters, compare, connect, predict, rank, table, why
     from gpurank.choosing import choose
     from gpurank.comparison import NotComparable
     from gpurank.placing import mine
@@ -38,6 +38,7 @@ __all__ = [
     "connect",
     "load",
     "mine",
+    "predict",
     "rank",
     "rounds",
     "table",
@@ -61,13 +62,16 @@ def rounds(home: str | Path | None = None) -> pl.DataFrame:
     return api.rounds(home)
 
 
-def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used: frames cost time that few calls need."""
-    if name in __all__:
-        from importlib import import_module
+# Hidden from type checkers, to whom it would make every misspelt name a good one.
+if not TYPE_CHECKING:
 
-        return getattr(import_module(_HOMES.get(name, "gpurank.api")), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    def __getattr__(name: str) -> Any:
+        """Import a public name when it is first used: frames cost time that few calls need."""
+        if name in __all__:
+            from importlib import import_module
+
+            return getattr(import_module(_HOMES.get(name, "gpurank.api")), name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

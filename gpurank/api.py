@@ -31,10 +31,18 @@ _TABLE = re.compile(r"[a-z_]+\.[a-z_0-9]+")
 def connect(home: str | Path | None = None) -> DuckDBPyConnection:
     """A read-only DuckDB connection to the warehouse, without access to files or networks.
 
+    Close it, or use it in a ``with`` block. A warehouse that is built meanwhile replaces the file;
+    the connection keeps the one it opened.
+
     Raises:
         NoData: there is no warehouse yet.
     """
-    return reading.open_warehouse(load(home=home).warehouse_path)
+    settings = load(home=home)
+    if settings.remote is not None:
+        from gpurank.remote import refresh
+
+        refresh(settings)
+    return reading.open_warehouse(settings.warehouse_path)
 
 
 def table(name: str, home: str | Path | None = None) -> pl.DataFrame:
@@ -53,7 +61,14 @@ def table(name: str, home: str | Path | None = None) -> pl.DataFrame:
 
 
 def rounds(home: str | Path | None = None) -> pl.DataFrame:
-    """What is in the warehouse: round, version, commit, results, scored, files, bytes."""
+    """What is in the warehouse, one row a round, in their order.
+
+    ``round_id``, ``version_id``, ``source_commit`` (null: the source has none), ``result_count``,
+    ``scored_count``, ``file_count``, ``byte_count`` (bytes) and ``taken_at`` (UTC).
+
+    Raises:
+        NoData: there is no warehouse yet.
+    """
     with _connected(home) as con:
         return _frame(reading.rounds(con))
 
@@ -80,6 +95,10 @@ def rank(
 def clusters(benchmark: str, home: str | Path | None = None) -> pl.DataFrame:
     """Cluster profiles of a benchmark, fastest median first.
 
+    ``median_score_min`` in minutes, ``median_accelerator_minutes`` in chip-minutes (derived),
+    ``share_4_to_16`` the share of members with 4 to 16 accelerators, ``count_note`` how stable the
+    number of clusters is.
+
     Raises:
         NoData: the benchmark has none.
     """
@@ -87,8 +106,35 @@ def clusters(benchmark: str, home: str | Path | None = None) -> pl.DataFrame:
         return _frame(reading.clusters(con, benchmark))
 
 
+def predict(
+    benchmark: str,
+    accelerator: str,
+    accelerator_count: int | None = None,
+    home: str | Path | None = None,
+) -> pl.DataFrame:
+    """Predicted times to train, one row a count: a derived prediction, never a result.
+
+    ``score_min`` with its 90 % interval ``score_low_min`` to ``score_high_min`` in minutes (null:
+    too little was filed to tell), ``accelerator_minutes`` in chip-minutes. ``is_extrapolated``: the
+    count lies outside those filed with the accelerator. Source: docs/method.md.
+
+    Args:
+        accelerator: canonical name, for example ``H100 SXM5 80GB``.
+        accelerator_count: one count; None: all that are predicted.
+
+    Raises:
+        NoData: no such benchmark, it has no fleet law, or nothing is predicted there; says why
+            and names the nearest.
+    """
+    with _connected(home) as con:
+        return _frame(reading.predictions(con, benchmark, accelerator, accelerator_count))
+
+
 def compare(first_id: str, second_id: str, home: str | Path | None = None) -> Comparison:
     """Set a result against another of the same benchmark: speed-up, efficiency, what to say beside.
+
+    Both are ratios without unit, the first's minutes (accelerator-minutes) over the second's;
+    above 1 the second is better.
 
     Raises:
         NotComparable: other benchmarks, or rounds of different comparable spans; says why.
@@ -116,6 +162,8 @@ def check_comparable(
 
 def why(result_id: str, home: str | Path | None = None) -> Explanation:
     """Walk a result's numbers back to the lines of its logs.
+
+    Times in minutes, clocks in milliseconds since 1970 (UTC), line numbers from 1.
 
     Raises:
         NoData: there is no such result; names the nearest ones.

@@ -216,6 +216,39 @@ def cluster_rounds(con: DuckDBPyConnection, benchmark: str) -> list[str]:
     return [str(row[0]) for row in found.rows]
 
 
+def predictions(
+    con: DuckDBPyConnection, benchmark: str, accelerator: str, count: int | None = None
+) -> Answer:
+    """Predicted times of an accelerator by the fleet law, one row a count; minutes.
+
+    Raises:
+        NoData: no such benchmark, no fleet law (says why), or nothing predicted for the
+            accelerator or the count; names the nearest.
+    """
+    require_benchmark(con, benchmark)
+    law = ask(con, "select reason from marts.fleet_law where benchmark = ?", [benchmark])
+    if not law.rows or law.rows[0][0]:
+        raise NoData(f"{benchmark} has no fleet law: {law.rows[0][0] if law.rows else 'no row'}")
+    sql = "select * from marts.prediction where benchmark = ? order by accelerator_count"
+    every = ask(con, sql, [benchmark])
+    place = every.columns.index("accelerator")
+    rows = tuple(row for row in every.rows if row[place] == accelerator)
+    if not rows:
+        hint = nearest(accelerator, every.column("accelerator"))
+        raise NoData(f"nothing of {benchmark} is predicted for {accelerator!r}; {hint}")
+    found = replace(every, rows=rows)
+    if count is None:
+        return found
+    counts = found.column("accelerator_count")
+    if count not in counts:
+        close = sorted(sorted(counts, key=lambda known: abs(known - count))[:2])
+        raise NoData(
+            f"{benchmark} is not predicted for {count} x {accelerator}; the nearest counts are "
+            f"{' and '.join(map(str, close))}"
+        )
+    return replace(found, rows=(rows[counts.index(count)],))
+
+
 def rounds(con: DuckDBPyConnection) -> Answer:
     """What is in the warehouse, one row a round."""
     return ask(

@@ -1,8 +1,8 @@
 """README and docs: every command, query and Python block runs as printed; every link leads there.
 
 A fence's language says what it is: ``bash`` (a command a line), ``console`` (``$`` commands with
-what they print), ``sql``, ``python``. A comment above it, ``<!-- not run: why -->``, is the only way
-out. They run on one warehouse of the shipped facts, made once.
+what they print), ``sql``, ``python``. A comment above it, ``<!-- not run: why -->``, is the only
+way out. They run on one warehouse of the shipped facts, made once.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 OTHERS = [ROOT / name for name in ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")]
 RUN = ("bash", "console", "sql", "python")
 _FENCE = re.compile(
-    r"^(?P<skip><!-- not run: (?P<why>.+?) -->\n)?(?P<indent> *)```(?P<kind>\w*)\n(?P<text>.*?)^ *```$",
+    r"^(?:<!-- not run: (?P<why>.+?) -->\n)? *```(?P<kind>\w*)\n(?P<text>.*?)^ *```$",
     re.MULTILINE | re.DOTALL,
 )
 _LINK = re.compile(r"(?<!!)\[[^\]]+\]\(([^)\s]+)\)")
