@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from pathlib import Path
@@ -13,12 +14,13 @@ from mlperf_logging.compliance_checker.mlp_parser import parse_file
 def main(work: str, ruleset: str) -> None:
     """Parse every log in a folder; prints seconds, bytes and lines that it understood."""
     paths = sorted(Path(work).glob("*.log"))
-    start = time.perf_counter()
+    clock = time.process_time if os.environ.get("BENCH_CLOCK") == "cpu" else time.perf_counter
+    start = clock()
     records = 0
     for path in paths:
         found, _ = parse_file(str(path), ruleset)
         records += len(found)
-    seconds = time.perf_counter() - start
+    seconds = clock() - start
     size = sum(path.stat().st_size for path in paths)
     print(json.dumps({"seconds": seconds, "bytes": size, "records": records}))
 

@@ -1,0 +1,1 @@
+"""Fuzzing: targets, their corpus, and a runner that is guided by coverage."""
