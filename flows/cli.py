@@ -145,7 +145,7 @@ def ingest(
     with orchestrated(settings):
         from flows.ingest import ingest as flow
 
-        flow(round_id, settings.source, str(settings.home), settings.accept_shrink)
+        flow(round_id, settings.source, settings.place, settings.accept_shrink)
 
 
 @app.command()
@@ -172,13 +172,13 @@ def analyze(
         moment(as_of)
         if output is None:
             raise SettingsError("--as-of needs --output: the warehouse in use is never of the past")
-    if not Store(settings.raw_dir).rounds():
+    if settings.remote is None and not Store(settings.raw_dir).rounds():
         raise NoData(f"no round has been ingested into {settings.home}; `gpurank run` does both")
     with orchestrated(settings):
         from flows.analyze import analyze as flow
 
         target = str(output.absolute()) if output else None
-        flow(str(settings.home), settings.lambda_chips, accept_shrink, as_of, target)
+        flow(settings.place, settings.lambda_chips, accept_shrink, as_of, target)
 
 
 @facts_app.command("build")
@@ -218,7 +218,7 @@ def _backfill(
         flow.with_options(task_runner=task_runner(settings.workers))(
             rounds,
             settings.source,
-            str(settings.home),
+            settings.place,
             use_shipped,
             settings.lambda_chips,
             then_analyze,

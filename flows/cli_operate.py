@@ -9,7 +9,7 @@ import typer
 from flows.cli_read import Form, Output
 from flows.orchestrated import orchestrated
 from flows.render import Format, show
-from gpurank.settings import load
+from gpurank.settings import SettingsError, load
 
 Source = Annotated[
     str | None,
@@ -62,13 +62,14 @@ def watch(
     Example: gpurank watch --source 'https://example.org/training_results_{round}.git'
     """
     from flows.errors import WatchIncomplete
-    from gpurank import watching
+    from gpurank import remote, watching
     from gpurank.store import now
     from tasks.snapshot_resolve import available
     from tasks.watch import look
 
     settings = load(source=source, lambda_chips=lambda_chips, accept_shrink=accept_shrink)
     if check:
+        remote.pull(settings)
         started_at, findings = now(), look(settings)
         show(watching.answer(findings), form, output, columns=_FINDINGS)
         record = watching.WatchRecord(started_at, now(), settings.run_id, True, findings)
@@ -79,7 +80,7 @@ def watch(
     with orchestrated(settings):
         from flows.watch import watch as flow
 
-        flow(settings.source, str(settings.home), settings.lambda_chips, accept_shrink)
+        flow(settings.source, settings.place, settings.lambda_chips, accept_shrink)
     kept = watching.read(settings.watch_path)
     show(watching.answer(kept.findings if kept else ()), form, output, columns=_FINDINGS)
 
@@ -104,11 +105,14 @@ def diff(
     Example: gpurank diff v5.1
     Example: gpurank diff v5.1 --from 504c3b50 --to 888b59ab --format csv
     """
+    from gpurank import remote
     from gpurank.rounds import round_order
     from tasks.differences import difference
 
     round_order(round_id)
-    show(difference(round_id, first, second, load()), form, output, columns=_CHANGES)
+    settings = load()
+    remote.pull(settings)
+    show(difference(round_id, first, second, settings), form, output, columns=_CHANGES)
 
 
 def prune(
@@ -128,6 +132,11 @@ def prune(
     from tasks import prune as retention
 
     settings = load()
+    if settings.remote is not None:
+        raise SettingsError(
+            f"versions on object storage are removed there: {settings.remote}/raw/ROUND/VERSION, "
+            "manifest.json first; `gpurank prune --dry-run` on a copy shows which"
+        )
     if dry_run or not settings.home.is_dir():
         chosen = retention.candidates(settings, keep)
     else:

@@ -15,7 +15,7 @@ from flows.render import Format, into, show, tell, write_json
 from gpurank import reading
 from gpurank.notes import Source, footnotes
 from gpurank.reading import Answer
-from gpurank.settings import load
+from gpurank.settings import Settings, load
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -227,6 +227,7 @@ def doctor(
 def warehouse(as_of: str | None = None) -> Iterator[DuckDBPyConnection]:
     """A read-only connection to the published warehouse, or to one of what was known then."""
     settings = load()
+    _refresh(settings)
     path = settings.warehouse_path
     if as_of is not None:
         from flows.orchestrated import is_quiet
@@ -241,6 +242,13 @@ def warehouse(as_of: str | None = None) -> Iterator[DuckDBPyConnection]:
         yield con
     finally:
         con.close()
+
+
+def _refresh(settings: Settings) -> None:
+    if settings.remote is not None:
+        from gpurank.remote import refresh
+
+        refresh(settings)
 
 
 def notes_of(

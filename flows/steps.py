@@ -14,7 +14,7 @@ from prefect.cache_policies import NO_CACHE
 
 from flows import progress
 from flows.errors import explain
-from gpurank import roundlock
+from gpurank import remote, roundlock
 from gpurank.lock import writing
 from gpurank.settings import Settings
 from gpurank.store import Store
@@ -30,14 +30,21 @@ if TYPE_CHECKING:
 @contextmanager
 def locked(settings: Settings, command: str) -> Iterator[None]:
     """Hold the run lock; first clear away what a dead predecessor left."""
-    with writing(settings.lock_path, command) as predecessor:
+    with (
+        writing(settings.lock_path, command) as predecessor,
+        remote.claimed(settings, command),
+    ):
+        remote.pull(settings)
         left = Store(settings.raw_dir).sweep() + publish.sweep(settings)
         if predecessor is not None:
             progress.current().say(
                 f"the run of {predecessor} ended without finishing; {left} half-built "
                 "pieces of it were removed and this run takes over"
             )
-        yield
+        try:
+            yield
+        finally:
+            remote.push_records(settings)
 
 
 def _is_worth_a_retry(_task: Any, _run: TaskRun, state: State[Any]) -> bool:
@@ -60,12 +67,14 @@ def _is_worth_a_retry(_task: Any, _run: TaskRun, state: State[Any]) -> bool:
 def ingest_round(round_id: str, settings: Settings, from_shipped: bool = False) -> Outcome:
     """Bring one round up to date in the store."""
     display = progress.current()
+    remote.pull_round(settings, round_id)
     if from_shipped:
         found = shipped.adopt(round_id, settings)
     else:
         found = ingest.ingest_round(
             round_id, settings, lambda done_b, files: display.reading(round_id, done_b, files)
         )
+    remote.push_round(settings, round_id)
     display.finished(found)
     return found
 
@@ -128,6 +137,7 @@ def analysis_task(step: assemble.Step) -> Callable[..., Any]:
 def build_warehouse(settings: Settings) -> list[ValidationReport]:
     """Build a new warehouse of every round's version in use and put it in the old one's place."""
     display = progress.current()
+    remote.pull(settings)
     reports: list[ValidationReport] = []
     with publish.building(settings) as path:
         try:

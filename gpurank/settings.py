@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import uuid
 from collections.abc import Mapping
@@ -24,7 +25,8 @@ class Settings:
     the number of rounds parsed side by side. ``seed`` fixes every random draw.
     ``accept_shrink`` publishes even though a table lost more rows than its contract allows.
     ``run_id`` names this run in logs and manifests. ``as_of`` builds a warehouse of the versions
-    that were valid then, into ``output``.
+    that were valid then, into ``output``. ``remote`` is the object store's address that ``home`` is
+    the local copy of (gpurank.remote).
     """
 
     home: Path
@@ -37,6 +39,12 @@ class Settings:
     run_id: str = field(default="", compare=False)
     as_of: datetime | None = None
     output: Path | None = None
+    remote: str | None = None
+
+    @property
+    def place(self) -> str:
+        """What GPURANK_HOME names: the folder, or the object store's address."""
+        return self.remote or str(self.home)
 
     @property
     def raw_dir(self) -> Path:
@@ -97,13 +105,16 @@ def load(
     """Settings from arguments, else environment, else defaults.
 
     Environment: ``GPURANK_HOME``, ``GPURANK_SOURCE``, ``GPURANK_WORKERS``, ``GPURANK_LAMBDA``,
-    ``GPURANK_RUN_ID``.
+    ``GPURANK_RUN_ID``; for a data folder on object storage, GPURANK_CACHE names the folder of local
+    copies (default ``~/.cache/gpurank``).
 
     Raises:
         SettingsError: a value is no positive number, or the home is a file.
     """
     env = os.environ if environ is None else environ
-    folder = Path(home or env.get("GPURANK_HOME") or "data").expanduser().absolute()
+    named = str(home or env.get("GPURANK_HOME") or "data")
+    remote = named.rstrip("/") if "://" in named else None
+    folder = Path(_copy_of(remote, env) if remote else named).expanduser().absolute()
     if folder.exists() and not folder.is_dir():
         raise SettingsError(f"{folder} is a file; GPURANK_HOME must name a folder")
     return Settings(
@@ -112,10 +123,17 @@ def load(
         workers=_positive_int("GPURANK_WORKERS", workers, env, default_workers()),
         lambda_chips=_positive_float("GPURANK_LAMBDA", lambda_chips, env, 8.0),
         accept_shrink=accept_shrink,
+        remote=remote,
         run_id=env.get("GPURANK_RUN_ID")
         or env.get("PREFECT__FLOW_RUN_ID")
         or uuid.uuid4().hex[:12],
     )
+
+
+def _copy_of(remote: str, env: Mapping[str, str]) -> str:
+    """Folder of the local copy of an object store's folder."""
+    name = hashlib.sha256(remote.encode()).hexdigest()[:12]
+    return f"{env.get('GPURANK_CACHE') or '~/.cache/gpurank'}/{name}"
 
 
 def _positive_int(name: str, given: int | None, env: Mapping[str, str], default: int) -> int:
