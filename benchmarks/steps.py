@@ -18,7 +18,7 @@ Figures = dict[str, float]
 
 
 def _timed(function: Callable[[], Any]) -> tuple[float, Any]:
-    """Wall clock, s; with BENCH_CLOCK=cpu processor time of all threads, which others disturb less."""
+    """Wall clock, s; with BENCH_CLOCK=cpu processor time, which others disturb less."""
     clock = time.process_time if os.environ.get("BENCH_CLOCK") == "cpu" else time.perf_counter
     start = clock()
     value = function()

@@ -16,7 +16,8 @@ SEEDS = {
 }
 PIECES = st.sampled_from(
     [b"", b"\0", b"\xff", b"\n", b"\r", b'"', b"'", b"{", b"}", b"[", b":::MLLOG ",
-     b":::MLL ", b"-", b"9" * 400, b"1e999", b"NaN", b"\\u0040", b"\xe2\x80", b"../", b"null", b"{" * 3000]
+     b":::MLL ", b"-", b"9" * 400, b"1e999", b"NaN", b"\\u0040", b"\xe2\x80",
+     b"../", b"null", b"{" * 3000]
 )  # fmt: skip
 
 
