@@ -63,6 +63,9 @@ fuzz: $(BIN)/.test-ready ## fuzz each target: make fuzz SECONDS=60 (TARGETS="rea
 	 { echo "atheris has no package for this Python; make test fuzzes with Hypothesis instead" >&2; exit 2; }
 	@for t in $(or $(TARGETS),reader system archive lookups); do $(BIN)/python -m fuzz.run $$t --seconds $(or $(SECONDS),60) || exit 1; done
 
+audit: $(BIN)/.test-ready ## licences, bill of materials, known vulnerabilities of the locked packages
+	@$(BIN)/python -m supply.audit --sbom data/sbom.cdx.json
+
 clean: ## remove the virtual environment and the demo's data
 	rm -rf $(VENV) data/demo
 

@@ -1,0 +1,1 @@
+"""Checks on what the package is made of and depends on."""
