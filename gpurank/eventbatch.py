@@ -41,7 +41,7 @@ class EventBatches:
         if self._pending:
             pending, self._pending = self._pending, []
             self._rows = self._bytes = 0
-            table = pa.Table.from_batches(pending).combine_chunks()
+            table = pa.Table.from_batches(pending)
             yield pa.RecordBatch.from_arrays(
                 [_as(table[field.name].combine_chunks(), field.type) for field in self._schema],
                 schema=self._schema,
