@@ -67,7 +67,10 @@ def test_a_round_appears_is_corrected_and_falls_silent(remotes: Any, tmp_path: P
     fixed = run(source, home)
     assert fixed["moved"] == ["v7.0"]
     assert len(Store(home / "raw").versions("v7.0")) == 2
-    sql = "select source_commit, host_cpu from marts.result where round_id = 'v7.0' and submitter = 'Acme'"
+    sql = (
+        "select source_commit, host_cpu from marts.result "
+        "where round_id = 'v7.0' and submitter = 'Acme'"
+    )
     ((held, cpu),) = ask(home, sql)
     assert held == commit and "9654" in cpu
     # Exactly one change: the field that was edited.
@@ -173,14 +176,24 @@ def test_a_mirror_is_listed_and_a_failed_analysis_is_made_up_for(
 
 
 def test_a_watch_tells_by_artifact_and_event(remotes: Any, tmp_path: Path) -> None:
+    import time
+
     from prefect.client.orchestration import get_client
-    from prefect.events.utilities import emit_event  # noqa: F401  (the events' own interface)
 
     remotes.add("v5.0")
     run(remotes.template, tmp_path / "home")
+    wanted = {"filter": {"event": {"name": ["gpurank.watch.changed"]}}, "limit": 50}
     with get_client(sync_client=True) as client:
         found = [item for item in client.read_artifacts() if item.key == "watch"]
+        for _ in range(40):  # events are written in batches
+            events = client._client.post("/events/filter", json=wanted).json()["events"]
+            ours = [e for e in events if str(tmp_path) in e["resource"]["prefect.resource.name"]]
+            if ours:
+                break
+            time.sleep(0.5)
     assert any("v5.0 | new" in str(item.data) for item in found)
+    assert ours[0]["payload"]["moved"] == ["v5.0"]
+    assert ours[0]["resource"]["prefect.resource.id"] == "gpurank.data-folder"
 
 
 def test_a_missed_slot_is_caught_up_once(
