@@ -9,9 +9,12 @@ from cases.miniature import Mini, build, rank
 
 import gpurank
 from gpurank import api, health, reading
+from gpurank.method_page import blocks, filled
 from gpurank.quality_page import quality_page, read_quality
 from gpurank.settings import load
+from tasks.report import write_report
 
+HOSTILE = "<script>alert(7)</script><img src=x onerror=alert(7)>"
 MINUTES = (30.0, 31.0, 32.0, 33.0, 90.0)  # olympic mean 32
 
 
@@ -20,7 +23,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("home")
     mini = Mini()
     for number, system in enumerate(("box", "crate", "shelf")):
-        mini.result(f"Sub{number}/{system}/resnet", [m * (1 + number) for m in MINUTES], {})
+        minutes = [minute * (1 + number) for minute in MINUTES]
+        mini.result(f"Sub{number}/{system}/resnet", minutes, {"system_name": HOSTILE})
     built = build(folder / "rounds", {"v2.0": mini})
     rank(built)
     path = str(folder / "warehouse.duckdb")
@@ -67,3 +71,19 @@ def test_pages_and_health_of_it(home: Path) -> None:
     with pytest.raises(reading.NoData, match="no round has been ingested"):
         health.rounds(load(home=home))
     assert api.rank("resnet", pooled=True, home=home).height == 3
+
+
+def test_the_report_of_it_holds_filed_markup_as_text(home: Path, tmp_path: Path) -> None:
+    written = write_report(load(home=home), tmp_path)
+    texts = [path.read_text(encoding="utf-8") for path in tmp_path.glob("*.html")]
+    assert len(texts) == written.page_count >= 3
+    for text in texts:
+        assert HOSTILE not in text and "<img src=x" not in text
+    assert any("&lt;script&gt;alert(7)" in text for text in texts)
+
+
+def test_the_tables_of_the_method_page_are_filled(home: Path) -> None:
+    page = Path(__file__).parents[2].joinpath("docs", "method.md").read_text(encoding="utf-8")
+    with reading.open_warehouse(home / "warehouse.duckdb") as con:
+        made = filled(page, con)
+    assert len(blocks(made)) == len(blocks(page)) > 3
