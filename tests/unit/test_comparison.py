@@ -53,7 +53,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A warehouse of a few results of two benchmarks."""
     monkeypatch.setenv("GPURANK_HOME", str(tmp_path))
     with duckdb.connect(str(tmp_path / "warehouse.duckdb")) as con:
-        create_empty(con, ["marts.result", "marts.comparison"])
+        create_empty(con, ["marts.result", "marts.comparison", "marts.ranking"])
         con.execute("CREATE SCHEMA raw")
         con.execute(
             "CREATE TABLE raw.round_version (round_id VARCHAR, source_commit VARCHAR, "
