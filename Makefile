@@ -32,7 +32,7 @@ types: $(BIN)/.test-ready ## static types
 
 lock: ## pin every dependency by version and hash again (needs uv)
 	$(LOCK) --output-file requirements.lock
-	$(LOCK) --group dev --output-file requirements-dev.lock
+	$(LOCK) --group dev --constraint requirements.lock --output-file requirements-dev.lock
 	$(LOCK) --group docs --constraint requirements.lock --output-file requirements-docs.lock
 
 facts: $(BIN)/.run-ready ## rebuild the shipped facts: make facts SOURCE=<mirror folder or URL template>
