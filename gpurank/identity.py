@@ -61,9 +61,7 @@ def _submitter(text: str, _round_id: str | None) -> Match:
     if row is not None:
         listed = any(normal(text) == normal(item["reported"]) for item in rows("submitter"))
         return Match("lookup" if listed else "rule", _organisations(row["members"].split(";")))
-    parts = [
-        _submitters().get(_squeeze(_LEGAL_FORM.sub("", part))) for part in _JOIN.split(text)
-    ]
+    parts = [_submitters().get(_squeeze(_LEGAL_FORM.sub("", part))) for part in _JOIN.split(text)]
     if all(part is not None for part in parts):
         members = [name for part in parts if part for name in part["members"].split(";")]
         return Match("rule", _organisations(members))

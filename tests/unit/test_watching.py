@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,7 +25,7 @@ def test_the_next_names_of_a_round() -> None:
     # Every round that was published follows from the one before it.
     published = "v0.5 v0.6 v0.7 v1.0 v1.1 v2.0 v2.1 v3.0 v3.1 v4.0 v4.1 v5.0 v5.1 v6.0 v6.1"
     names = published.split()
-    assert all(b in watching.successors(a) for a, b in zip(names, names[1:], strict=False))
+    assert all(b in watching.successors(a) for a, b in itertools.pairwise(names))
 
 
 def test_names_to_ask_fill_the_span_of_the_store_and_go_beyond_it() -> None:
