@@ -1,6 +1,6 @@
 """One training attempt's facts from its log.
 
-The run time is run_stop - run_start of the one completed attempt (MLPerf Training rules,
+The run time is run_stop - run_start of the one completed attempt (MLPerf® Training rules,
 section "Run results"); everything else in the log describes it. Records count by their own
 clock, never by the order of lines.
 """
