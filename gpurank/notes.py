@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import quote
 
@@ -59,11 +59,6 @@ def public_url(round_id: str, commit: str | None, path: str, line: int | None = 
         return None
     url = f"{declared_rounds().get(round_id).repository}/blob/{commit}/{quote(path)}"
     return f"{url}#L{line}" if line else url
-
-
-def source_of(row: Mapping[str, str | None]) -> Source:
-    """The source that a row of raw.round_version names."""
-    return Source(str(row["round_id"]), row["source_commit"], row["taken_at"])
 
 
 def _retrieved(source: Source) -> str:

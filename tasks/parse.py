@@ -21,15 +21,6 @@ _COMPRESSION = {"compression": "zstd", "compression_level": 1}
 # Bytes of files that are fetched while the ones before them are read.
 _AHEAD_B = 4 << 20
 
-# Keys whose records runs, scores and metrics point at.
-_NEEDED_KEYS = (
-    "run_start", "run_stop", "eval_accuracy", "eval_result", "eval_target", "target_accuracy",
-    "global_batch_size", "train_samples", "eval_samples", "input_size",
-    "preproc_num_train_examples", "gradient_accumulation_steps", "max_sequence_length", "seed",
-    "run_set_random_seed", "submission_benchmark", "submission_division", "submission_status",
-    "submission_org", "submission_platform",
-)  # fmt: skip
-
 
 @dataclass(slots=True)
 class RoundCounts:
@@ -133,46 +124,6 @@ def _count(counts: RoundCounts, table: str, batch: pa.RecordBatch) -> None:
         counts.issues = dict(sorted(Counter(batch["kind"].to_pylist()).items()))
 
 
-def needed_events(raw_dir: Path, target: Path) -> int:
-    """Write the events that facts are walked back to, and only those.
-
-    Args:
-        raw_dir: a folder written by :func:`write_round`.
-        target: the Parquet file to write.
-
-    Returns:
-        Rows written: of result logs, the records of keys that runs, scores and metrics read
-        (a batch size or setting that every rank repeats counts once).
-    """
-    import duckdb
-
-    keys = ", ".join(f"'{key}'" for key in _NEEDED_KEYS)
-    sql = f"""
-        select e.* from read_parquet($events) e
-        semi join read_parquet($runs) r on r.path = e.path
-        where e.key in ({keys})
-        qualify row_number() over (
-            partition by e.path, e.key, e.value, e.metadata, e.time_ms order by e.record_number
-        ) = 1
-        order by e.path, e.record_number
-    """  # noqa: S608 (constants of this module)
-    files = {"events": str(raw_dir / "event.parquet"), "runs": str(raw_dir / "run.parquet")}
-    with duckdb.connect() as con:
-        table: pa.Table = con.sql(sql, params=files).to_arrow_table()
-    schema = contract("raw.event").arrow_schema()
-    table = pa.Table.from_arrays(
-        [_cast(table[name], schema.field(name).type) for name in schema.names], schema=schema
-    )
-    pq.write_table(table, target, **_COMPRESSION)
-    return int(table.num_rows)
-
-
-def _cast(column: pa.ChunkedArray, type_: pa.DataType) -> pa.ChunkedArray:
-    if pa.types.is_dictionary(type_) and not pa.types.is_dictionary(column.type):
-        return column.combine_chunks().dictionary_encode()
-    return column.cast(type_)
-
-
 def _followed(
     files: Iterable[SourceFileLike], progress: Callable[[int], None] | None
 ) -> Iterator[SourceFileLike]:
@@ -188,4 +139,4 @@ def _write(path: Path, batch: pa.RecordBatch) -> None:
     pq.write_table(pa.Table.from_batches([batch]), path, **_COMPRESSION)
 
 
-__all__ = ["TABLES", "RoundCounts", "needed_events", "write_round"]
+__all__ = ["TABLES", "RoundCounts", "write_round"]

@@ -149,11 +149,11 @@ def _reduce(source: Path, manifest: Manifest, target: Path) -> Manifest:
 def _rewrite(path: Path, source: Path, target: Path) -> None:
     import pyarrow.parquet as pq
 
-    table = _pointed_at(source) if path.name == "event.parquet" else pq.read_table(path)
+    table = pointed_at(source) if path.name == "event.parquet" else pq.read_table(path)
     pq.write_table(table, target, compression="zstd", compression_level=19)
 
 
-def _pointed_at(source: Path) -> object:
+def pointed_at(source: Path) -> object:
     """Events that a run's start, stop or quality stands on, in their order and schema."""
     import pyarrow as pa
     import pyarrow.compute as pc

@@ -17,9 +17,9 @@ import pytest
 from gpurank.settings import Settings, load
 from gpurank.store import Store
 from gpurank.validation import ValidationFailed
-from tasks import assemble, publish
+from tasks import publish
 from tasks.ingest import ingest_round
-from tasks.load import new_warehouse
+from tasks.past import build
 
 _INGEST = """
 import sys
@@ -50,14 +50,6 @@ if __name__ == "__main__":
                     time.sleep(60)
                 step.run(con, settings)
 """
-
-
-def build(settings: Settings) -> None:
-    with publish.building(settings) as path:
-        with new_warehouse(path) as con:
-            for step in assemble.steps():
-                step.run(con, settings)
-        publish.swap(path, settings)
 
 
 def results(settings: Settings) -> int:

@@ -12,20 +12,12 @@ import gpurank
 from gpurank import explain, health, roundlock
 from gpurank.settings import Settings, load
 from gpurank.store import Store, StoreError, read_manifest
-from tasks import assemble, publish, shipped
+from tasks import shipped
 from tasks.ingest import ingest_round
-from tasks.load import new_warehouse
+from tasks.past import build
 
 _RESULTS = "select * exclude (version_id) from marts.result order by result_id"
 _RESULT = "v3.0/Zeta/zeta_n4/resnet"
-
-
-def build(settings: Settings) -> None:
-    with publish.building(settings) as path:
-        with new_warehouse(path) as con:
-            for step in assemble.steps():
-                step.run(con, settings)
-        publish.swap(path, settings)
 
 
 @pytest.fixture

@@ -16,7 +16,8 @@ from gpurank.content import SourceFile
 from gpurank.contracts import contract
 from gpurank.rawround import TABLES, code_hash, read_round
 from gpurank.rounds import declared_rounds
-from tasks.parse import needed_events, write_round
+from tasks.parse import write_round
+from tasks.shipped import pointed_at
 
 Tables = dict[str, list[dict[str, Any]]]
 SYSTEM = json.dumps({"submitter": "Acme", "system_name": "box", "number_of_nodes": 1}).encode()
@@ -282,13 +283,12 @@ def test_written_tables_are_deterministic_and_counted(tmp_path: Path) -> None:
         assert (first / name).read_bytes() == (second / name).read_bytes()
 
 
-def test_needed_events_hold_every_line_that_facts_point_at(tmp_path: Path) -> None:
+def test_shipped_events_hold_every_line_that_facts_point_at(tmp_path: Path) -> None:
     files = [SourceFile(path, data) for path, data in sorted(result([10, 11, 12]).items())]
     write_round(files, "v4.0", tmp_path)
-    count = needed_events(tmp_path, tmp_path / "needed.parquet")
-    kept = pq.read_table(tmp_path / "needed.parquet")
+    kept = pointed_at(tmp_path)
     assert kept.schema == contract("raw.event").arrow_schema()
-    assert kept.num_rows == count == 3 * 8
+    assert kept.num_rows == 3 * 3
     lines = set(zip(kept["path"].to_pylist(), kept["line_number"].to_pylist(), strict=True))
     for row in pq.read_table(tmp_path / "run.parquet").to_pylist():
         for name in ("start_line", "stop_line", "quality_line"):
