@@ -40,9 +40,9 @@ facts: $(BIN)/.run-ready ## rebuild the shipped facts: make facts SOURCE=<mirror
 	$(BIN)/gpurank facts build --source "$(SOURCE)"
 
 docs: $(BIN)/.run-ready ## write docs/tables.md from the contracts and docs/method.md's tables from the shipped rounds
-	@$(BIN)/python -m gpurank.dictionary > docs/tables.md
+	@$(BIN)/python -m gpurank.declared.dictionary > docs/tables.md
 	@export GPURANK_HOME=data/docs && $(BIN)/gpurank run && \
-	 $(BIN)/python -m gpurank.method_page docs/method.md
+	 $(BIN)/python -m gpurank.pages.method docs/method.md
 
 bench: $(BIN)/.run-ready ## measure against the official parser: make bench SOURCE=<mirror folder>
 	@test -n "$(SOURCE)" || { echo "make bench SOURCE=<mirror folder of the rounds' archives>" >&2; exit 2; }

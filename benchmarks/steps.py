@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from gpurank.content import SourceFile
+from gpurank.logs.content import SourceFile
 
 Figures = dict[str, float]
 
@@ -68,7 +68,7 @@ def ingest(source: str, round_id: str, work: str) -> Figures:
 
 def reader(source: str, round_id: str, work: str) -> Figures:
     """Records and run facts from the logs that ``extract`` wrote, bytes in memory."""
-    from gpurank.mllog import read_log
+    from gpurank.logs.mllog import read_log
 
     logs = [path.read_bytes() for path in sorted(Path(work).glob("*.log"))]
     seconds, counts = _timed(lambda: [len(read_log(data)) for data in logs])
@@ -121,7 +121,7 @@ def growth(source: str, round_id: str, work: str, copies: str) -> Figures:
 
 def analyze(source: str, round_id: str, work: str, bootstraps: str = "full") -> Figures:
     """The warehouse from the shipped facts; ``none`` leaves out what only tells certainty."""
-    from gpurank import method
+    from gpurank.method.settings import settings as method
     from gpurank.settings import load
     from tasks import assemble, shipped
     from tasks.load import new_warehouse
@@ -143,7 +143,7 @@ def analyze(source: str, round_id: str, work: str, bootstraps: str = "full") -> 
 
 def query(source: str, round_id: str, work: str) -> Figures:
     """A ranking asked of an open warehouse; the first question, and the median of fifty."""
-    from gpurank import reading
+    from gpurank.answers import reading
 
     con = reading.open_warehouse(Path(work) / "warehouse.duckdb")
     first, _ = _timed(lambda: reading.ranking(con, "resnet"))

@@ -10,8 +10,8 @@ from prefect import flow
 from pydantic import Field
 
 from flows import artifacts, steps
-from gpurank.history import moment
 from gpurank.settings import SettingsError, load
+from gpurank.versions.history import moment
 
 
 @flow(name="analyze", flow_run_name="analyze", persist_result=False)

@@ -7,10 +7,10 @@ from typing import Any
 
 from prefect.artifacts import create_markdown_artifact, create_table_artifact
 
-from gpurank.reading import Answer, ask, open_warehouse
+from gpurank.answers.reading import Answer, ask, open_warehouse
+from gpurank.declared.validation import ValidationReport
+from gpurank.operations.watching import WatchRecord
 from gpurank.settings import Settings
-from gpurank.validation import ValidationReport
-from gpurank.watching import WatchRecord
 from tasks.ingest import Outcome
 
 _BEST = """

@@ -136,7 +136,7 @@ def ingest(
 
     Example: gpurank ingest v5.0 --source mirror/
     """
-    from gpurank.rounds import round_order
+    from gpurank.declared.rounds import round_order
     from tasks.snapshot_resolve import resolve
 
     settings = load(source=source, accept_shrink=accept_shrink)
@@ -162,10 +162,10 @@ def analyze(
     Example: gpurank analyze --lambda 16
     Example: gpurank analyze --as-of 2025-11-15 --output november.duckdb
     """
-    from gpurank.history import moment
-    from gpurank.reading import NoData
+    from gpurank.answers.reading import NoData
     from gpurank.settings import SettingsError
-    from gpurank.store import Store
+    from gpurank.versions.history import moment
+    from gpurank.versions.store import Store
 
     settings = load(lambda_chips=lambda_chips, accept_shrink=accept_shrink)
     if as_of is not None:
@@ -193,7 +193,7 @@ def facts_build(
 
     Example: gpurank facts build --source mirror/ --rounds v0.5..v5.0
     """
-    from gpurank.store import Store
+    from gpurank.versions.store import Store
     from tasks import shipped
 
     settings = load(source=source)

@@ -14,8 +14,8 @@ from flows.render import Format, into, show, tell, write_json
 from gpurank.settings import load
 
 if TYPE_CHECKING:
-    from gpurank.choosing import Chosen
-    from gpurank.reading import Answer
+    from gpurank.answers.choosing import Chosen
+    from gpurank.answers.reading import Answer
 
 Within = Annotated[str | None, typer.Option(help="Deadline: 30min, 2h, 1h30m, 90s.")]
 MaxAccelerators = Annotated[
@@ -90,8 +90,8 @@ def choose(
     Example: gpurank choose -b llama2_70b_lora --within 30min --max-accelerators 64
     Example: gpurank choose -b bert --within 1h --cloud --prices prices.csv --minute-value 12
     """
-    from gpurank import reading
-    from gpurank.choosing import choose_from, cost_of, limits_of
+    from gpurank.answers import reading
+    from gpurank.answers.choosing import choose_from, cost_of, limits_of
 
     if is_all and round_id is not None:
         raise typer.BadParameter("give --round or --all, not both")
@@ -114,7 +114,7 @@ def choose(
 
 
 def _notes(found: Chosen, sources: Answer) -> tuple[str, ...]:
-    from gpurank.notes import Source, footnotes
+    from gpurank.answers.notes import Source, footnotes
 
     cost = found.choice.cost
     shown = {row.candidate.division or "unknown" for row in found.choice.options} or {"closed"}

@@ -9,7 +9,7 @@ import typer
 from flows.cli_read import Form, Output, notes_of, warehouse
 from flows.completion import benchmarks, results_or_rounds
 from flows.render import Format, show
-from gpurank import comparison, explain
+from gpurank.answers import comparison, explain
 
 _SHOWN = {
     "result_id": "result",

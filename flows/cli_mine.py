@@ -13,8 +13,8 @@ from flows.completion import benchmarks
 from flows.render import Format, into, show, tell, write_json
 
 if TYPE_CHECKING:
-    from gpurank.own_runs import OwnResult, OwnRun
-    from gpurank.placing import Mine
+    from gpurank.answers.own_runs import OwnResult, OwnRun
+    from gpurank.answers.placing import Mine
 
 _BESIDE = {
     "target": "held against", "submitter": "submitter", "system_name": "system",
@@ -57,7 +57,7 @@ def mine(
 
     Example: gpurank mine logs/ --accelerators 16 --accelerator "H100 SXM5 80GB"
     """
-    from gpurank.placing import mine as place
+    from gpurank.answers.placing import mine as place
 
     found = place(
         logdir,

@@ -62,8 +62,9 @@ def watch(
     Example: gpurank watch --source 'https://example.org/training_results_{round}.git'
     """
     from flows.errors import WatchIncomplete
-    from gpurank import remote, watching
-    from gpurank.store import now
+    from gpurank.operations import watching
+    from gpurank.versions import remote
+    from gpurank.versions.store import now
     from tasks.snapshot_resolve import available
     from tasks.watch import look
 
@@ -105,8 +106,8 @@ def diff(
     Example: gpurank diff v5.1
     Example: gpurank diff v5.1 --from 504c3b50 --to 888b59ab --format csv
     """
-    from gpurank import remote
-    from gpurank.rounds import round_order
+    from gpurank.declared.rounds import round_order
+    from gpurank.versions import remote
     from tasks.differences import difference
 
     round_order(round_id)
@@ -127,8 +128,8 @@ def prune(
 
     Example: gpurank prune --keep 3 --dry-run
     """
-    from gpurank.lock import writing
-    from gpurank.store import Store
+    from gpurank.versions.lock import writing
+    from gpurank.versions.store import Store
     from tasks import prune as retention
 
     settings = load()

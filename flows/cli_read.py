@@ -12,9 +12,9 @@ import typer
 
 from flows.completion import benchmarks, result_ids, round_names
 from flows.render import Format, into, show, tell, write_json
-from gpurank import reading
-from gpurank.notes import Source, footnotes
-from gpurank.reading import Answer
+from gpurank.answers import reading
+from gpurank.answers.notes import Source, footnotes
+from gpurank.answers.reading import Answer
 from gpurank.settings import Settings, load
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def why(
     Example: gpurank why --benchmark resnet --round v4.0 --rank 1
     Example: gpurank why v4.0/NVIDIA/eos_n8/resnet
     """
-    from gpurank import explain
+    from gpurank.answers import explain
 
     with warehouse() as con:
         if result_id is None:
@@ -196,7 +196,7 @@ def rounds(form: Form = Format.table, output: Output = None) -> None:
 
     Example: gpurank rounds --format json
     """
-    from gpurank import health
+    from gpurank.operations import health
 
     show(health.rounds(load()), form, output, columns=_ROUNDS)
 
@@ -215,7 +215,7 @@ def doctor(
     Example: gpurank doctor
     Example: gpurank doctor --json --max-age 9
     """
-    from gpurank import health
+    from gpurank.operations import health
 
     found = health.examine(load(), max_age)
     show(found, form, output)
@@ -231,7 +231,7 @@ def warehouse(as_of: str | None = None) -> Iterator[DuckDBPyConnection]:
     path = settings.warehouse_path
     if as_of is not None:
         from flows.orchestrated import is_quiet
-        from gpurank.history import moment
+        from gpurank.versions.history import moment
         from tasks.past import warehouse_at
 
         if not is_quiet():
@@ -246,7 +246,7 @@ def warehouse(as_of: str | None = None) -> Iterator[DuckDBPyConnection]:
 
 def _refresh(settings: Settings) -> None:
     if settings.remote is not None:
-        from gpurank.remote import refresh
+        from gpurank.versions.remote import refresh
 
         refresh(settings)
 

@@ -53,7 +53,7 @@ def open_report(out: Folder = None) -> None:
     """
     import webbrowser
 
-    from gpurank.reading import NoData
+    from gpurank.answers.reading import NoData
 
     index = (out or load().home / "report").absolute() / "index.html"
     if not index.is_file():

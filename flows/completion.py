@@ -50,7 +50,7 @@ def accelerators(incomplete: str) -> list[str]:
 
 def _asked(sql: str, incomplete: str, values: Sequence[Any] = ()) -> list[str]:
     try:
-        from gpurank.reading import open_warehouse
+        from gpurank.answers.reading import open_warehouse
         from gpurank.settings import load
 
         con = open_warehouse(load().warehouse_path)

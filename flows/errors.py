@@ -9,7 +9,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gpurank.watching import WatchRecord
+    from gpurank.operations.watching import WatchRecord
     from tasks.ingest import Outcome
 
 
@@ -62,27 +62,27 @@ class WatchIncomplete(RuntimeError):
 
 # By name, so that telling an error imports nothing: the answer to a typo must not take seconds.
 _CODES = {
-    "gpurank.rounds.UnknownRound": Exit.USAGE,
+    "gpurank.declared.rounds.UnknownRound": Exit.USAGE,
     "gpurank.settings.SettingsError": Exit.USAGE,
-    "gpurank.method.MethodError": Exit.USAGE,
-    "gpurank.choice.ChoiceError": Exit.USAGE,
-    "gpurank.own_runs.OwnRunsError": Exit.USAGE,
-    "gpurank.prices.PriceError": Exit.USAGE,
+    "gpurank.method.settings.MethodError": Exit.USAGE,
+    "gpurank.method.choice.ChoiceError": Exit.USAGE,
+    "gpurank.answers.own_runs.OwnRunsError": Exit.USAGE,
+    "gpurank.method.prices.PriceError": Exit.USAGE,
     "tasks.snapshot_base.SourceError": Exit.SOURCE,
-    "gpurank.rawround.ReconciliationError": Exit.VALIDATION,
-    "gpurank.validation.ValidationFailed": Exit.VALIDATION,
-    "gpurank.models.ModelError": Exit.VALIDATION,
+    "gpurank.logs.rawround.ReconciliationError": Exit.VALIDATION,
+    "gpurank.declared.validation.ValidationFailed": Exit.VALIDATION,
+    "gpurank.declared.models.ModelError": Exit.VALIDATION,
     "tasks.report.ReportError": Exit.VALIDATION,
     "tasks.export.ExportError": Exit.STORAGE,
     "tasks.load.LoadError": Exit.VALIDATION,
     "tasks.model.ModelRunError": Exit.VALIDATION,
-    "gpurank.lock.LockHeld": Exit.LOCKED,
-    "gpurank.reading.NoData": Exit.NO_DATA,
-    "gpurank.comparison.NotComparable": Exit.NOT_COMPARABLE,
+    "gpurank.versions.lock.LockHeld": Exit.LOCKED,
+    "gpurank.answers.reading.NoData": Exit.NO_DATA,
+    "gpurank.answers.comparison.NotComparable": Exit.NOT_COMPARABLE,
     "flows.server.ServerFailed": Exit.INTERNAL,
-    "gpurank.store.StoreError": Exit.STORAGE,
+    "gpurank.versions.store.StoreError": Exit.STORAGE,
     "tasks.worker.WorkerDied": Exit.STORAGE,
-    "gpurank.reading.QueryError": Exit.USAGE,
+    "gpurank.answers.reading.QueryError": Exit.USAGE,
     # What a person asks in SQL is a QueryError; here our own question found an older warehouse.
     "duckdb.BinderException": Exit.NO_DATA,
     "duckdb.CatalogException": Exit.NO_DATA,

@@ -7,8 +7,8 @@ from dataclasses import asdict
 
 from prefect.events import emit_event
 
+from gpurank.operations.watching import WatchRecord
 from gpurank.settings import Settings
-from gpurank.watching import WatchRecord
 
 CHANGED = "gpurank.watch.changed"
 UNCHANGED = "gpurank.watch.unchanged"

@@ -14,8 +14,8 @@ from gpurank.settings import Settings
 def orchestrated(settings: Settings) -> Iterator[None]:
     """Refuse early what is bound to fail, then have an orchestrator and a display for the block."""
     from flows import environment, logs, progress, server
-    from gpurank import roundlock
-    from gpurank.lock import LockHeld, holder
+    from gpurank.versions import roundlock
+    from gpurank.versions.lock import LockHeld, holder
 
     settings.home.mkdir(parents=True, exist_ok=True)
     owner = holder(settings.lock_path)

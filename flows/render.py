@@ -14,7 +14,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
-from gpurank.reading import Answer
+from gpurank.answers.reading import Answer
 
 if TYPE_CHECKING:
     from rich.console import Console

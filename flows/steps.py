@@ -14,11 +14,11 @@ from prefect.cache_policies import NO_CACHE
 
 from flows import progress
 from flows.errors import explain
-from gpurank import remote, roundlock
-from gpurank.lock import writing
+from gpurank.declared.validation import ValidationFailed, ValidationReport
 from gpurank.settings import Settings
-from gpurank.store import Store
-from gpurank.validation import ValidationFailed, ValidationReport
+from gpurank.versions import remote, roundlock
+from gpurank.versions.lock import writing
+from gpurank.versions.store import Store
 from tasks import assemble, ingest, publish, shipped
 from tasks.ingest import Outcome
 from tasks.load import new_warehouse

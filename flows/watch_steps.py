@@ -13,10 +13,10 @@ from prefect.runtime import flow_run
 
 from flows import artifacts, events, progress, steps
 from flows.errors import RoundsFailed, WatchIncomplete
-from gpurank import watching
+from gpurank.operations import watching
+from gpurank.operations.watching import TO_INGEST, Finding, WatchRecord
 from gpurank.settings import Settings
-from gpurank.store import now
-from gpurank.watching import TO_INGEST, Finding, WatchRecord
+from gpurank.versions.store import now
 from tasks.ingest import Outcome
 from tasks.watch import is_stale, look
 

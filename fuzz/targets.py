@@ -9,18 +9,18 @@ from dataclasses import fields
 from functools import cache
 from pathlib import Path
 
-from gpurank.accelerators import identify_accelerator
-from gpurank.contracts import contract
-from gpurank.cpus import identify_cpu
-from gpurank.eventbatch import EventBatches
-from gpurank.layout import classify
-from gpurank.mllog import read_log
-from gpurank.power import power_facts
-from gpurank.quantities import count, memory_gib, network_gbps
-from gpurank.rounds import Rounds, declared_rounds
-from gpurank.runs import run_facts
-from gpurank.scaling import read_scaling
-from gpurank.systems import read_description
+from gpurank.declared.contracts import contract
+from gpurank.declared.rounds import Rounds, declared_rounds
+from gpurank.logs.eventbatch import EventBatches
+from gpurank.logs.layout import classify
+from gpurank.logs.mllog import read_log
+from gpurank.logs.power import power_facts
+from gpurank.logs.runs import run_facts
+from gpurank.logs.scaling import read_scaling
+from gpurank.systems.accelerators import identify_accelerator
+from gpurank.systems.cpus import identify_cpu
+from gpurank.systems.descriptions import read_description
+from gpurank.systems.quantities import count, memory_gib, network_gbps
 from tasks.snapshot import SourceError, files, pin
 
 _ROUNDS = ("v0.5", "v0.6", "v2.0", "v5.0")

@@ -11,20 +11,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-# The module of the declared rounds bears the name of a public function. Once it is loaded the
-# import system leaves the package's attribute alone, so that the function below can have it.
-import gpurank.rounds as _declared_rounds  # noqa: F401
-
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    import polars as pl
-
-    from gpurank.api import check_comparable, clusters, compare, connect, predict, rank, table, why
-    from gpurank.choosing import choose
-    from gpurank.comparison import NotComparable
-    from gpurank.placing import mine
-    from gpurank.reading import NoData
+    from gpurank.answers.choosing import choose
+    from gpurank.answers.comparison import NotComparable
+    from gpurank.answers.placing import mine
+    from gpurank.answers.reading import NoData
+    from gpurank.api import (
+        check_comparable,
+        clusters,
+        compare,
+        connect,
+        predict,
+        rank,
+        rounds,
+        table,
+        why,
+    )
     from gpurank.settings import Settings, load
 
 __all__ = [
@@ -46,20 +48,13 @@ __all__ = [
 ]
 
 _HOMES = {
-    "NoData": "gpurank.reading",
-    "NotComparable": "gpurank.comparison",
-    "choose": "gpurank.choosing",
+    "NoData": "gpurank.answers.reading",
+    "NotComparable": "gpurank.answers.comparison",
+    "choose": "gpurank.answers.choosing",
     "Settings": "gpurank.settings",
     "load": "gpurank.settings",
-    "mine": "gpurank.placing",
+    "mine": "gpurank.answers.placing",
 }
-
-
-def rounds(home: str | Path | None = None) -> pl.DataFrame:
-    """What is in the warehouse, one row a round; see gpurank.api.rounds."""
-    from gpurank import api
-
-    return api.rounds(home)
 
 
 # Hidden from type checkers, to whom it would make every misspelt name a good one.

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from gpurank import comparison as _comparison
-from gpurank import explain as _explain
-from gpurank import reading
-from gpurank.comparison import Comparison
-from gpurank.explain import Explanation
-from gpurank.reading import Answer, NoData, nearest
+from gpurank.answers import comparison as _comparison
+from gpurank.answers import explain as _explain
+from gpurank.answers import reading
+from gpurank.answers.comparison import Comparison
+from gpurank.answers.explain import Explanation
+from gpurank.answers.reading import Answer, NoData, nearest
 from gpurank.settings import load
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def connect(home: str | Path | None = None) -> DuckDBPyConnection:
     """
     settings = load(home=home)
     if settings.remote is not None:
-        from gpurank.remote import refresh
+        from gpurank.versions.remote import refresh
 
         refresh(settings)
     return reading.open_warehouse(settings.warehouse_path)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 SCORE, SET = "warehouse/30_metrics/score.sql", "warehouse/30_metrics/run_set.sql"
-RANK = "gpurank/ranking.py"
+RANK = "gpurank/method/ranking.py"
 RANK_TESTS = ("tests/unit/test_ranking.py", "tests/unit/test_ranking_edges.py")
 SQL_TESTS = ("tests/sql", "tests/cases/test_numbered_cases.py")
 #: (file, as it is, the fault, the tests that must notice)

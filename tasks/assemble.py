@@ -6,15 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gpurank.history import publications, valid_at
-from gpurank.reading import NoData
+from gpurank.answers.reading import NoData
 from gpurank.settings import Settings
-from gpurank.store import Store
+from gpurank.versions.history import publications, valid_at
+from gpurank.versions.store import Store
 
 if TYPE_CHECKING:
     import duckdb
 
-    from gpurank.validation import ValidationReport
+    from gpurank.declared.validation import ValidationReport
 
 Run = Callable[["duckdb.DuckDBPyConnection", Settings], Any]
 
@@ -114,7 +114,7 @@ def validate(
     Raises:
         ValidationFailed: a critical check failed.
     """
-    from gpurank.contracts import contracts
+    from gpurank.declared.contracts import contracts
     from tasks.validate import validate_warehouse
 
     if not any(declared.layer == layer for declared in contracts()):
@@ -128,7 +128,7 @@ def _rows_before(
     """Rows a table of the warehouse in use, where the new one holds the same bytes and more."""
     import duckdb
 
-    from gpurank.reading import ask, open_warehouse
+    from gpurank.answers.reading import ask, open_warehouse
 
     if settings.accept_shrink:
         return None
@@ -146,15 +146,15 @@ def _rows_before(
 
 
 def _count(con: duckdb.DuckDBPyConnection, table: str) -> int:
-    from gpurank.reading import ask
+    from gpurank.answers.reading import ask
 
     return int(ask(con, f"select count(*) from {table}").rows[0][0])  # noqa: S608
 
 
 def note_warnings(con: duckdb.DuckDBPyConnection, reports: Sequence[ValidationReport]) -> None:
     """Add what only warned in a derived table to marts.issue, under round_id ``all``."""
-    from gpurank.contracts import contract
-    from gpurank.validation import issue_rows, merged
+    from gpurank.declared.contracts import contract
+    from gpurank.declared.validation import issue_rows, merged
 
     names = [column.name for column in contract("marts.issue").columns]
     for row in issue_rows(merged("warehouse", reports)):
@@ -174,9 +174,9 @@ def write_page(settings: Settings, reports: Sequence[ValidationReport]) -> None:
 
 def write_quality_page(settings: Settings) -> None:
     """Write the data quality page of the published warehouse."""
-    from gpurank.quality_page import quality_page, read_quality
-    from gpurank.reading import open_warehouse
-    from gpurank.store import write_durably
+    from gpurank.answers.reading import open_warehouse
+    from gpurank.pages.quality import quality_page, read_quality
+    from gpurank.versions.store import write_durably
 
     with open_warehouse(settings.warehouse_path) as con:
         text = quality_page(read_quality(con))
@@ -198,7 +198,7 @@ def _method(name: str) -> Run:
     def run(con: duckdb.DuckDBPyConnection, settings: Settings) -> Any:
         from importlib import import_module
 
-        from gpurank.method import method_settings
+        from gpurank.method.settings import method_settings
 
         return import_module(f"tasks.{name}").run(con, method_settings(settings))
 

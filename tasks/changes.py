@@ -8,10 +8,10 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from gpurank.changes import Change, Result, State, changes
-from gpurank.history import Publication, last_two, publications
 from gpurank.settings import Settings
-from gpurank.store import Manifest, Store
+from gpurank.versions.changes import Change, Result, State, changes
+from gpurank.versions.history import Publication, last_two, publications
+from gpurank.versions.store import Manifest, Store
 
 if TYPE_CHECKING:
     import duckdb
@@ -102,7 +102,7 @@ def state(con: duckdb.DuckDBPyConnection, round_id: str, lambda_chips: float) ->
 
 
 def _write(con: duckdb.DuckDBPyConnection, table: str, rows: Sequence[dict[str, Any]]) -> int:
-    from gpurank.contracts import contract
+    from gpurank.declared.contracts import contract
     from tasks.load import insert_rows, sql_type
 
     declared = contract(table)

@@ -8,9 +8,15 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from gpurank.cluster_count import CountProfile, count_note, count_profile
-from gpurank.clustering import Clustering, ClusterProfile, cluster, profile
-from gpurank.method import MethodSettings, analysis_set, benchmarks, floats, method_settings
+from gpurank.method.cluster_count import CountProfile, count_note, count_profile
+from gpurank.method.clustering import Clustering, ClusterProfile, cluster, profile
+from gpurank.method.settings import (
+    MethodSettings,
+    analysis_set,
+    benchmarks,
+    floats,
+    method_settings,
+)
 from gpurank.settings import Settings
 from tasks.configuration import read_configuration, write
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from gpurank.contracts import contract
+from gpurank.declared.contracts import contract
 
 if TYPE_CHECKING:
     import polars as pl

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import astuple
 
-from gpurank.changes import changes
-from gpurank.history import find, last_two, publications
-from gpurank.reading import Answer, NoData
+from gpurank.answers.reading import Answer, NoData
 from gpurank.settings import Settings
-from gpurank.store import Manifest, Store
+from gpurank.versions.changes import changes
+from gpurank.versions.history import find, last_two, publications
+from gpurank.versions.store import Manifest, Store
 from tasks.changes import state, states_of
 
 _COLUMNS = ("kind", "subject_id", "benchmark", "field_name", "old_value", "new_value")

@@ -13,13 +13,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpurank.contracts import Column, Contract, layer_contracts
-from gpurank.metadata import File, Origin, croissant, data_package, described, provenance
-from gpurank.notes import Source, footnotes
-from gpurank.publication import held
-from gpurank.reading import NoData, ask, open_warehouse
-from gpurank.rounds import round_order
+from gpurank.answers.metadata import File, Origin, croissant, data_package, described, provenance
+from gpurank.answers.notes import Source, footnotes
+from gpurank.answers.reading import NoData, ask, open_warehouse
+from gpurank.declared.contracts import Column, Contract, layer_contracts
+from gpurank.declared.rounds import round_order
 from gpurank.settings import Settings
+from gpurank.versions.publication import held
 
 if TYPE_CHECKING:
     import polars as pl

@@ -8,9 +8,9 @@ from typing import Any
 
 import duckdb
 
-from gpurank import check_sql
-from gpurank.contracts import Check, Contract
-from gpurank.validation import (
+from gpurank.declared import check_sql
+from gpurank.declared.contracts import Check, Contract
+from gpurank.declared.validation import (
     IMPLIED_WHY,
     filled_columns,
     implied_checks,

@@ -9,10 +9,10 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from gpurank.fleet import LEVELS, FleetLaw, fit_fleet
-from gpurank.method import MethodSettings, benchmarks, method_settings
-from gpurank.modelfit import model_scaling
-from gpurank.prediction import count_grid, predictor
+from gpurank.method.fleet import LEVELS, FleetLaw, fit_fleet
+from gpurank.method.modelfit import model_scaling
+from gpurank.method.prediction import count_grid, predictor
+from gpurank.method.settings import MethodSettings, benchmarks, method_settings
 from gpurank.settings import Settings
 from tasks.configuration import read_configuration, write
 

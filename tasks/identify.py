@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpurank.declarations import CORRECTABLE
+from gpurank.declared.declarations import CORRECTABLE
 from tasks.load import load_frames
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ def load_identity(con: duckdb.DuckDBPyConnection) -> None:
 
     Needs raw.* and lookup.*. The columns of each table are in docs/architecture.md.
     """
-    from gpurank.identity import identity_tables
+    from gpurank.systems.identity import identity_tables
 
     con.execute("CREATE SCHEMA IF NOT EXISTS identity")
     con.execute(f"CREATE OR REPLACE TABLE identity.system_reported AS {_corrected_systems()}")

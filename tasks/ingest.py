@@ -10,13 +10,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpurank import roundlock
-from gpurank.content import content_hash
+from gpurank.logs.content import content_hash
 from gpurank.settings import Settings
-from gpurank.store import Manifest, Store, now, version_id, write_durably
+from gpurank.versions import roundlock
+from gpurank.versions.store import Manifest, Store, now, version_id, write_durably
 
 if TYPE_CHECKING:
-    from gpurank.validation import ValidationFailed, ValidationReport
+    from gpurank.declared.validation import ValidationFailed, ValidationReport
     from tasks.snapshot import Snapshot
 
 Follow = Callable[[int, int], None]
@@ -59,7 +59,7 @@ def ingest_round(round_id: str, settings: Settings, follow: Follow | None = None
         SourceError: the source is absent, unreachable or damaged.
         ValidationFailed: a critical check failed; the version is kept as failed.
     """
-    from gpurank.rawround import code_hash
+    from gpurank.logs.rawround import code_hash
     from tasks.snapshot import pin, source_date
     from tasks.worker import run_alone
 
@@ -140,7 +140,7 @@ def validated(
 
     Gives the failure where a critical check failed, so that the caller can keep the version.
     """
-    from gpurank.validation import ValidationFailed
+    from gpurank.declared.validation import ValidationFailed
     from tasks.validate import validate_version
 
     previous = _counts_before(draft, store, settings)
@@ -175,7 +175,7 @@ def write_page(
     reports_dir: Path, name: str, reports: Sequence[ValidationReport], title: str
 ) -> Path:
     """Write the readable page of some validations; gives its path."""
-    from gpurank.validation_page import validation_page
+    from gpurank.pages.validation import validation_page
 
     reports_dir.mkdir(parents=True, exist_ok=True)
     path = reports_dir / f"validation-{name}.html"
@@ -188,8 +188,8 @@ def _add_issues(folder: Path, report: ValidationReport) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from gpurank.contracts import contract
-    from gpurank.validation import issue_rows
+    from gpurank.declared.contracts import contract
+    from gpurank.declared.validation import issue_rows
 
     rows = issue_rows(report)
     path = folder / "issue.parquet"

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from gpurank.contracts import Contract, contract, contracts
-from gpurank.rounds import round_order
-from gpurank.store import read_manifest
+from gpurank.declared.contracts import Contract, contract, contracts
+from gpurank.declared.rounds import round_order
+from gpurank.versions.store import read_manifest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,7 +50,7 @@ class LoadError(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One round's version on disk: what is loaded. ``valid_from`` as gpurank.history has it."""
+    """One round's version on disk: what is loaded; ``valid_from`` by gpurank.versions.history."""
 
     round_id: str
     version_id: str

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from gpurank.declarations import (
+from gpurank.declared.declarations import (
     correction_rows,
     round_number,
     round_rows,
@@ -17,7 +17,7 @@ from gpurank.declarations import (
     soft_break_rows,
     span_rows,
 )
-from gpurank.rounds import Rounds, declared_rounds
+from gpurank.declared.rounds import Rounds, declared_rounds
 from tasks.load import LoadError, insert_rows, one_commit
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpurank.contracts import Contract, contract, contracts
-from gpurank.models import Model, layer_models
+from gpurank.declared.contracts import Contract, contract, contracts
+from gpurank.declared.models import Model, layer_models
 from tasks.load import create_empty, one_commit, sql_type
 
 if TYPE_CHECKING:

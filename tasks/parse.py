@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from gpurank.content import content_hash
-from gpurank.contracts import contract
-from gpurank.rawround import TABLES, SourceFileLike, read_round
-from gpurank.rounds import declared_rounds
+from gpurank.declared.contracts import contract
+from gpurank.declared.rounds import declared_rounds
+from gpurank.logs.content import content_hash
+from gpurank.logs.rawround import TABLES, SourceFileLike, read_round
 
 _COMPRESSION = {"compression": "zstd", "compression_level": 1}
 # Bytes of files that are fetched while the ones before them are read.

@@ -7,10 +7,10 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from gpurank.history import publications, valid_at
-from gpurank.reading import NoData, ask, open_warehouse
+from gpurank.answers.reading import NoData, ask, open_warehouse
 from gpurank.settings import Settings
-from gpurank.store import Store
+from gpurank.versions.history import publications, valid_at
+from gpurank.versions.store import Store
 from tasks import assemble, publish
 
 _PACKAGES = ("gpurank", "tasks", "warehouse", "expectations")

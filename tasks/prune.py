@@ -7,10 +7,10 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gpurank.history import publications
-from gpurank.reading import Answer, NoData, ask, open_warehouse
+from gpurank.answers.reading import Answer, NoData, ask, open_warehouse
 from gpurank.settings import Settings
-from gpurank.store import Manifest, Store
+from gpurank.versions.history import publications
+from gpurank.versions.store import Manifest, Store
 
 
 @dataclass(frozen=True, slots=True)

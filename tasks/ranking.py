@@ -8,9 +8,9 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from gpurank.clustering import restore
-from gpurank.method import MethodSettings, benchmarks, method_settings
-from gpurank.ranking import Noise, noise, rank, unrankable_reason
+from gpurank.method.clustering import restore
+from gpurank.method.ranking import Noise, noise, rank, unrankable_reason
+from gpurank.method.settings import MethodSettings, benchmarks, method_settings
 from gpurank.settings import Settings
 from tasks.configuration import read, read_configuration, write
 

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from gpurank.publication import held
-from gpurank.reading import NoData, open_warehouse
-from gpurank.report.data import Page, pages
-from gpurank.report.document import GENERATOR
-from gpurank.report.index import index_html
-from gpurank.report.lint import faults
-from gpurank.report.page import page_html
+from gpurank.answers.reading import NoData, open_warehouse
+from gpurank.pages.report.data import Page, pages
+from gpurank.pages.report.document import GENERATOR
+from gpurank.pages.report.index import index_html
+from gpurank.pages.report.lint import faults
+from gpurank.pages.report.page import page_html
 from gpurank.settings import Settings
+from gpurank.versions.publication import held
 
 _MARK = f'<meta name="generator" content="{GENERATOR}">'
 

@@ -8,9 +8,9 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from gpurank.importance import group_importance, matched_cpu
-from gpurank.method import MethodSettings, benchmarks, method_settings
-from gpurank.selection import TARGETS, Selection, select
+from gpurank.method.importance import group_importance, matched_cpu
+from gpurank.method.selection import TARGETS, Selection, select
+from gpurank.method.settings import MethodSettings, benchmarks, method_settings
 from gpurank.settings import Settings
 from tasks.configuration import read_configuration, write
 

@@ -8,8 +8,8 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from gpurank.mcdm import compare
-from gpurank.method import MethodSettings, floats, one_thread
+from gpurank.method.mcdm import compare
+from gpurank.method.settings import MethodSettings, floats, one_thread
 from gpurank.settings import Settings
 from tasks.configuration import read, write
 

@@ -13,10 +13,10 @@ from dataclasses import replace
 from importlib.resources import as_file, files
 from pathlib import Path
 
-from gpurank import roundlock
-from gpurank.rounds import declared_rounds, round_order
+from gpurank.declared.rounds import declared_rounds, round_order
 from gpurank.settings import Settings
-from gpurank.store import (
+from gpurank.versions import roundlock
+from gpurank.versions.store import (
     Manifest,
     Store,
     StoreError,

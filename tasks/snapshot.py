@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from gpurank.content import SourceFile, content_hash
+from gpurank.logs.content import SourceFile, content_hash
 from tasks import snapshot_archive, snapshot_git, snapshot_tree
 from tasks.snapshot_base import (
     Snapshot,

@@ -17,8 +17,15 @@ from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import IO
 
-from gpurank.content import MIB, SourceFile, interest, size_limit, withheld_for_size, withheld_link
-from gpurank.rounds import declared_rounds
+from gpurank.declared.rounds import declared_rounds
+from gpurank.logs.content import (
+    MIB,
+    SourceFile,
+    interest,
+    size_limit,
+    withheld_for_size,
+    withheld_link,
+)
 from tasks.snapshot_base import (
     Snapshot,
     SourceError,

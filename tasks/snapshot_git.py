@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from gpurank.content import (
+from gpurank.logs.content import (
     MIB,
     SourceFile,
     interest,

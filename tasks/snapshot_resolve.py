@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpurank.rounds import declared_rounds, round_order
+from gpurank.declared.rounds import declared_rounds, round_order
 from tasks.snapshot_base import Kind, SourceError, SourceMissing, check_round
 
 ARCHIVE_SUFFIXES = (".tar.zst", ".tar.gz", ".tgz", ".tar")

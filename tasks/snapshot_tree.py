@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from gpurank.content import (
+from gpurank.logs.content import (
     SourceFile,
     content_hash,
     interest,

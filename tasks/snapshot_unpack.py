@@ -12,7 +12,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Any, cast
 
-from gpurank.content import MIB, readable_path
+from gpurank.logs.content import MIB, readable_path
 from tasks.snapshot_base import SourceError
 
 # Published rounds hold up to 6,000 data files; a whole repository some tens of thousands.

@@ -17,9 +17,9 @@ from typing import Any
 
 import duckdb
 
-from gpurank import check_sql
-from gpurank.contracts import Check, Contract, layer_contracts
-from gpurank.validation import IMPLIED_WHY, CheckResult, ValidationFailed, ValidationReport
+from gpurank.declared import check_sql
+from gpurank.declared.contracts import Check, Contract, layer_contracts
+from gpurank.declared.validation import IMPLIED_WHY, CheckResult, ValidationFailed, ValidationReport
 from tasks.facts import (
     EXAMPLES,
     Fact,
@@ -59,10 +59,10 @@ def validate_version(
         previous_counts: rows a table (``run`` or ``raw.run``) of the version in use; None or a
             table left out: no shrink limit.
         form: ``facts`` where events were reduced to the ones that runs point at (see
-            gpurank.store.Manifest); the SQL of checks sees it as ``getvariable('form')``.
+            gpurank.versions.store.Manifest); the SQL of checks sees it as ``getvariable('form')``.
 
     Returns:
-        The report; its warnings become issue rows (gpurank.validation.issue_rows).
+        The report; its warnings become issue rows (gpurank.declared.validation.issue_rows).
 
     Raises:
         ValidationFailed: a critical check failed.

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
-from gpurank import watching
-from gpurank.reading import NoData, ask, open_warehouse
-from gpurank.rounds import declared_rounds, round_order
+from gpurank.answers.reading import NoData, ask, open_warehouse
+from gpurank.declared.rounds import declared_rounds, round_order
+from gpurank.operations import watching
+from gpurank.operations.watching import Finding
 from gpurank.settings import Settings
-from gpurank.store import Manifest, Store, StoreError
-from gpurank.watching import Finding
+from gpurank.versions.store import Manifest, Store, StoreError
 from tasks.snapshot import Snapshot, SourceError, SourceMissing, SourceRefused, SourceUnavailable
 from tasks.snapshot_resolve import available, is_remote
 
@@ -117,7 +117,7 @@ def _compared(
     snapshot: Snapshot, latest: Manifest, settings: Settings
 ) -> tuple[watching.State, str | None]:
     """Whether a source's bytes, as this code reads them, are the version in use."""
-    from gpurank.rawround import code_hash
+    from gpurank.logs.rawround import code_hash
 
     round_id, code = snapshot.round_id, code_hash(snapshot.round_id)
     read_before = Store(settings.raw_dir).known(round_id, snapshot.fingerprint, code)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gpurank.notes import Source, footnotes
+from gpurank.answers.notes import Source, footnotes
 
 BOOK = Path(__file__).resolve().parents[1] / "docs" / "queries.md"
 _SOURCES = "\n## Sources\n\n"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import date
 from typing import Any
 
-from gpurank.notes import Source
-from gpurank.report.data import Page, PageKey, Row
+from gpurank.answers.notes import Source
+from gpurank.pages.report.data import Page, PageKey, Row
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import duckdb
 
-from gpurank.content import SourceFile, content_hash
-from gpurank.method import MethodSettings
-from gpurank.store import MANIFEST, Manifest
+from gpurank.logs.content import SourceFile, content_hash
+from gpurank.method.settings import MethodSettings
+from gpurank.versions.store import MANIFEST, Manifest
 from tasks import clustering, ranking
 from tasks.identify import load_identity
 from tasks.load import Version, load_raw

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from cases.miniature import Mini, Warehouse, build, rank
 
-from gpurank.importance import matched_cpu
-from gpurank.method import MethodSettings, analysis_set
-from gpurank.noise import site_noise
+from gpurank.method.importance import matched_cpu
+from gpurank.method.noise import site_noise
+from gpurank.method.settings import MethodSettings, analysis_set
 from tasks.configuration import read_configuration
 from tasks.validate import validate_warehouse
 

@@ -29,7 +29,7 @@ from cases.miniature import (
     write,
 )
 
-from gpurank.validation import ValidationFailed
+from gpurank.declared.validation import ValidationFailed
 from tasks.snapshot import files, pin
 from tasks.validate import validate_version
 

@@ -8,9 +8,11 @@ import pytest
 from cases.miniature import Mini, build, rank
 
 import gpurank
-from gpurank import api, health, reading
-from gpurank.method_page import blocks, filled
-from gpurank.quality_page import quality_page, read_quality
+from gpurank import api
+from gpurank.answers import reading
+from gpurank.operations import health
+from gpurank.pages.method import blocks, filled
+from gpurank.pages.quality import quality_page, read_quality
 from gpurank.settings import load
 from tasks.report import write_report
 
@@ -41,7 +43,7 @@ def test_ranks_scores_and_walks(home: Path) -> None:
     first, second = ranked["result_id"].to_list()[:2]
     walked = api.why(first, home=home)
     assert len(walked.runs.rows) == 5
-    assert gpurank.explain.text(walked)
+    assert gpurank.answers.explain.text(walked)
     assert api.compare(first, second, home=home)
     assert api.check_comparable("resnet", "v2.0", "v2.0", home=home) is None
     assert api.table("marts.result", home=home).height == 3

@@ -9,7 +9,7 @@ import pytest
 
 from flows.runners import task_runner
 from gpurank.settings import SettingsError
-from gpurank.store import Store
+from gpurank.versions.store import Store
 
 
 def test_a_runner_is_chosen_by_configuration(monkeypatch: pytest.MonkeyPatch) -> None:

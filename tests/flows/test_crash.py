@@ -14,16 +14,16 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from gpurank.declared.validation import ValidationFailed
 from gpurank.settings import Settings, load
-from gpurank.store import Store
-from gpurank.validation import ValidationFailed
+from gpurank.versions.store import Store
 from tasks import publish
 from tasks.ingest import ingest_round
 from tasks.past import build
 
 _INGEST = """
 import sys
-from gpurank.lock import writing
+from gpurank.versions.lock import writing
 from gpurank.settings import load
 from tasks.ingest import ingest_round
 if __name__ == "__main__":
@@ -36,7 +36,7 @@ if __name__ == "__main__":
 
 _BUILD = """
 import sys, time
-from gpurank.lock import writing
+from gpurank.versions.lock import writing
 from gpurank.settings import load
 from tasks import assemble, publish
 from tasks.load import new_warehouse

@@ -22,9 +22,9 @@ import duckdb
 import pytest
 
 from flows.errors import Exit, explain
-from gpurank.lock import writing
 from gpurank.settings import Settings, load
-from gpurank.store import Store
+from gpurank.versions.lock import writing
+from gpurank.versions.store import Store
 from tasks import assemble, publish
 from tasks.ingest import ingest_round
 from tasks.past import build
@@ -33,9 +33,9 @@ from tasks.past import build
 _TRIALS = """
 import json, os, shutil, signal, sys
 import great_expectations
-from gpurank.lock import writing
+from gpurank.versions.lock import writing
 from gpurank.settings import load
-from gpurank.store import Store
+from gpurank.versions.store import Store
 from tasks import assemble, ingest, parse, past, publish, snapshot, validate, worker
 job, home, pristine, source, stride = sys.argv[1:6]
 worker.run_alone = lambda function, *args, follow=None: function(*args)
@@ -236,8 +236,8 @@ def test_a_full_disk_is_told_and_the_next_run_repairs(
 def test_a_read_only_folder_answers_and_refuses_to_change(
     mirror: Path, tmp_path: Path, small_disk: Path
 ) -> None:
-    from gpurank import health
-    from gpurank.reading import open_warehouse
+    from gpurank.answers.reading import open_warehouse
+    from gpurank.operations import health
 
     settings, _ = prepared(mirror, tmp_path)
     shutil.move(settings.home, small_disk / "home")
@@ -290,8 +290,8 @@ def test_a_remote_that_goes_away_in_mid_fetch_changes_nothing(
 def test_a_clock_that_jumps_back_disturbs_neither_pointer_nor_history(
     mirror: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from gpurank import store as module
-    from gpurank.history import publications
+    from gpurank.versions import store as module
+    from gpurank.versions.history import publications
     from tasks import ingest
 
     settings, _ = prepared(mirror, tmp_path)
@@ -306,7 +306,7 @@ def test_a_clock_that_jumps_back_disturbs_neither_pointer_nor_history(
 
 
 def test_readers_never_fail_while_a_writer_publishes(mirror: Path, tmp_path: Path) -> None:
-    from gpurank.reading import open_warehouse
+    from gpurank.answers.reading import open_warehouse
 
     settings, _ = prepared(mirror, tmp_path)
     source, stop, asked = tmp_path / "copy.duckdb", threading.Event(), [0]
@@ -327,7 +327,8 @@ def test_readers_never_fail_while_a_writer_publishes(mirror: Path, tmp_path: Pat
     outside = subprocess.Popen(
         [
             sys.executable, "-c",
-            "import sys\nfrom pathlib import Path\nfrom gpurank.reading import open_warehouse\n"
+            "import sys\nfrom pathlib import Path\n"
+            "from gpurank.answers.reading import open_warehouse\n"
             "while not Path(sys.argv[2]).exists():\n"
             "    with open_warehouse(Path(sys.argv[1])) as con:\n"
             "        n = con.execute('select count(*) from marts.result').fetchone()[0]\n"

@@ -10,9 +10,9 @@ from typing import Any
 import duckdb
 import pytest
 
-from gpurank.lock import LockHeld, writing
 from gpurank.settings import load
-from gpurank.store import Store
+from gpurank.versions.lock import LockHeld, writing
+from gpurank.versions.store import Store
 
 pytestmark = pytest.mark.flow
 

@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from flows import cli
-from gpurank.footnote_check import missing
-from gpurank.report.lint import faults
+from gpurank.pages.footnote_check import missing
+from gpurank.pages.report.lint import faults
 
 pytestmark = pytest.mark.flow
 

@@ -18,10 +18,10 @@ from typing import Any
 
 import pytest
 
-from gpurank import remote
-from gpurank.lock import LockHeld
 from gpurank.settings import Settings, load
-from gpurank.store import Store
+from gpurank.versions import remote
+from gpurank.versions.lock import LockHeld
+from gpurank.versions.store import Store
 from tasks.ingest import ingest_round
 from tasks.past import build
 

@@ -9,9 +9,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import gpurank
-from gpurank import explain, health, roundlock
+from gpurank.answers import explain
+from gpurank.operations import health
 from gpurank.settings import Settings, load
-from gpurank.store import Store, StoreError, read_manifest
+from gpurank.versions import roundlock
+from gpurank.versions.store import Store, StoreError, read_manifest
 from tasks import shipped
 from tasks.ingest import ingest_round
 from tasks.past import build

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from gpurank.contracts import Contract, contract, layer_contracts, parse_contract
-from gpurank.validation import ValidationFailed, ValidationReport, issue_rows
+from gpurank.declared.contracts import Contract, contract, layer_contracts, parse_contract
+from gpurank.declared.validation import ValidationFailed, ValidationReport, issue_rows
 from tasks.validate import validate_tables, validate_version, validate_warehouse
 
 Tables = dict[str, list[dict[str, Any]]]

@@ -10,8 +10,8 @@ from typing import Any
 import duckdb
 import pytest
 
-from gpurank import watching
-from gpurank.store import Store
+from gpurank.operations import watching
+from gpurank.versions.store import Store
 
 pytestmark = pytest.mark.flow
 
@@ -121,9 +121,9 @@ def test_the_past_answers_with_what_was_known_then(
     from dataclasses import replace
 
     from flows.analyze import analyze
-    from gpurank.history import moment
-    from gpurank.reading import NoData
+    from gpurank.answers.reading import NoData
     from gpurank.settings import load
+    from gpurank.versions.history import moment
     from tasks.differences import difference
     from tasks.past import warehouse_at
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from gpurank import reading, sandbox
+from gpurank.answers import reading, sandbox
 
 
 @pytest.fixture

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from flows.render import Format, show
-from gpurank.contracts import ContractError, parse_contract
-from gpurank.reading import Answer
-from gpurank.roundlock import read as read_lock
-from gpurank.scaling import read_scaling
-from gpurank.systems import read_description
-from gpurank.validation import CheckResult, ValidationReport
-from gpurank.validation_page import validation_page
+from gpurank.answers.reading import Answer
+from gpurank.declared.contracts import ContractError, parse_contract
+from gpurank.declared.validation import CheckResult, ValidationReport
+from gpurank.logs.scaling import read_scaling
+from gpurank.pages.validation import validation_page
+from gpurank.systems.descriptions import read_description
+from gpurank.versions.roundlock import read as read_lock
 
 SCRIPT = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>"
 FORMULAS = ("=1+1", "+1", "-1+cmd|' /C calc'!A0", "@SUM(A1)", "\t=1", "\r=1")

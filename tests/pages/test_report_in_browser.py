@@ -14,11 +14,11 @@ import pytest
 from browser import Browser, find
 from report_pages import entry, page
 
-from gpurank.footnote_check import missing
-from gpurank.ranking import tie_groups
-from gpurank.report.index import index_html
-from gpurank.report.page import page_html
-from gpurank.report.words import number, short
+from gpurank.method.ranking import tie_groups
+from gpurank.pages.footnote_check import missing
+from gpurank.pages.report.index import index_html
+from gpurank.pages.report.page import page_html
+from gpurank.pages.report.words import number, short
 
 # Rank, tie group and result of each row that is in the list, in the order in which they stand.
 SHOWN = """[...document.querySelectorAll('#rank tbody tr:not(.detail)')]

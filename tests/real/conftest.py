@@ -13,8 +13,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from gpurank.models import layers
-from gpurank.store import Store, read_manifest
+from gpurank.declared.models import layers
+from gpurank.versions.store import Store, read_manifest
 from tasks.identify import load_identity
 from tasks.load import Version, load_raw, new_warehouse
 from tasks.lookups import load_lookups

@@ -13,7 +13,7 @@ import tasks.fleet
 import tasks.ranking
 import tasks.selection
 import tasks.sensitivity
-from gpurank.method import MethodSettings
+from gpurank.method.settings import MethodSettings
 
 pytestmark = pytest.mark.real
 
@@ -29,7 +29,7 @@ SETTINGS = MethodSettings(
 @pytest.fixture(scope="module")
 def warehouse() -> Iterator[duckdb.DuckDBPyConnection]:
     """An unpublished warehouse of the shipped facts, with the method's tables for ResNet-50."""
-    from gpurank.store import read_manifest
+    from gpurank.versions.store import read_manifest
     from tasks.identify import load_identity
     from tasks.load import Version, load_raw
     from tasks.lookups import load_lookups

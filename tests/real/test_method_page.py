@@ -15,8 +15,8 @@ import tasks.fleet
 import tasks.ranking
 import tasks.selection
 import tasks.sensitivity
-from gpurank.method import MethodSettings
-from gpurank.method_page import TABLES, PageError, blocks, filled, table_text
+from gpurank.method.settings import MethodSettings
+from gpurank.pages.method import TABLES, PageError, blocks, filled, table_text
 
 pytestmark = pytest.mark.real
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "method.md"
@@ -29,7 +29,7 @@ STAGES = (
 
 def warehouse(benchmark: str | None) -> duckdb.DuckDBPyConnection:
     """The shipped rounds with the published settings, of one benchmark or of all."""
-    from gpurank.store import read_manifest
+    from gpurank.versions.store import read_manifest
     from tasks.identify import load_identity
     from tasks.load import Version, load_raw
     from tasks.lookups import load_lookups

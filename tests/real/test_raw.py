@@ -15,8 +15,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from gpurank.rawround import read_round
-from gpurank.rounds import declared_rounds
+from gpurank.declared.rounds import declared_rounds
+from gpurank.logs.rawround import read_round
 from tasks.snapshot import files, pin
 
 pytestmark = pytest.mark.real

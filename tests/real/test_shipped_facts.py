@@ -7,9 +7,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from gpurank import roundlock
 from gpurank.settings import load
-from gpurank.store import Store, damage, read_manifest
+from gpurank.versions import roundlock
+from gpurank.versions.store import Store, damage, read_manifest
 from tasks import shipped
 from tasks.ingest import ingest_round
 

@@ -12,8 +12,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from gpurank.identity import identity_tables, resolve_one
-from gpurank.systems import Description, read_description, reported_columns
+from gpurank.systems.descriptions import Description, read_description, reported_columns
+from gpurank.systems.identity import identity_tables, resolve_one
 
 pytestmark = pytest.mark.real
 

@@ -17,10 +17,10 @@ import polars as pl
 import pytest
 import yaml
 
-from gpurank.contracts import contract
-from gpurank.identity import identity_tables
-from gpurank.models import Model, all_models
-from gpurank.rounds import declared_rounds
+from gpurank.declared.contracts import contract
+from gpurank.declared.models import Model, all_models
+from gpurank.declared.rounds import declared_rounds
+from gpurank.systems.identity import identity_tables
 from tasks.load import create_empty, load_frames, sql_type
 from tasks.lookups import load_lookups
 from tasks.model import run_model

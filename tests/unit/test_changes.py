@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gpurank.changes import Change, Result, State, changes
+from gpurank.versions.changes import Change, Result, State, changes
 
 A = Result("v5.1/A/one/bert", "bert", "A/systems/one.json", 2.0, 1, "logs-a")
 B = Result("v5.1/B/two/bert", "bert", "B/systems/two.json", 4.0, 2, "logs-b")

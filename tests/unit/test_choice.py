@@ -11,8 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpurank.choice import Candidate, Choice, ChoiceError, Cost, Limits, decide, parse_minutes
-from gpurank.prices import Price, PriceError, prices_of, read_prices
+from gpurank.method.choice import (
+    Candidate,
+    Choice,
+    ChoiceError,
+    Cost,
+    Limits,
+    decide,
+    parse_minutes,
+)
+from gpurank.method.prices import Price, PriceError, prices_of, read_prices
 
 
 def entry(name: str, time: float | None, count: int | None, **given: Any) -> Candidate:

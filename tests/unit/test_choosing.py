@@ -13,9 +13,9 @@ from cases.miniature import Mini, Warehouse, build, rank
 
 from flows import cli, cli_choose
 from flows.render import Format
-from gpurank.choice import ChoiceError
-from gpurank.choosing import Chosen, choose_from, cost_of, limits_of
-from gpurank.reading import NoData
+from gpurank.answers.choosing import Chosen, choose_from, cost_of, limits_of
+from gpurank.answers.reading import NoData
+from gpurank.method.choice import ChoiceError
 
 FIVE = (30.0, 31.0, 32.0, 33.0, 90.0)  # olympic mean 32
 

@@ -12,7 +12,7 @@ import duckdb
 import pytest
 
 from flows import cli
-from gpurank.lock import writing
+from gpurank.versions.lock import writing
 
 
 def call(

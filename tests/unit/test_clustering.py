@@ -11,10 +11,10 @@ import pytest
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
-from gpurank.cluster_count import CountProfile, _ari, count_note, count_profile
-from gpurank.clustering import cluster, cluster_name, profile, restore, scale
-from gpurank.lloyd import batched_kmeans
-from gpurank.method import MethodError, MethodSettings, floats, one_thread
+from gpurank.method.cluster_count import CountProfile, _ari, count_note, count_profile
+from gpurank.method.clustering import cluster, cluster_name, profile, restore, scale
+from gpurank.method.lloyd import batched_kmeans
+from gpurank.method.settings import MethodError, MethodSettings, floats, one_thread
 
 SETTINGS = MethodSettings(cluster_starts=20, cluster_bootstraps=30, gap_references=5)
 # Centres of five planted groups: time, accelerators.

@@ -13,8 +13,8 @@ import pytest
 
 import gpurank
 from flows import cli
-from gpurank.comparison import NotComparable, check, compare
-from gpurank.reading import NoData
+from gpurank.answers.comparison import NotComparable, check, compare
+from gpurank.answers.reading import NoData
 from tasks.load import create_empty
 
 BREAK = "soft break between v5.0 and v5.1: schedule changed"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpurank.content import SourceFile, content_hash, interest, readable_path
+from gpurank.logs.content import SourceFile, content_hash, interest, readable_path
 
 ONE, TWO = "1" * 64, "2" * 64
 

@@ -5,7 +5,13 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from gpurank.contracts import ContractError, contract, contracts, layer_contracts, parse_contract
+from gpurank.declared.contracts import (
+    ContractError,
+    contract,
+    contracts,
+    layer_contracts,
+    parse_contract,
+)
 
 GOOD = """
 table: core.thing

@@ -8,7 +8,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from gpurank.declarations import (
+from gpurank.declared.declarations import (
     CorrectionError,
     correction_rows,
     round_number,
@@ -16,7 +16,7 @@ from gpurank.declarations import (
     rule_rows,
     span_rows,
 )
-from gpurank.rounds import UnknownRound, declared_rounds
+from gpurank.declared.rounds import UnknownRound, declared_rounds
 from tasks.lookups import StaleCorrection, load_corrections
 
 RECORD: dict[str, Any] = {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gpurank.contracts import contracts, parse_contract
-from gpurank.dictionary import tables_text
+from gpurank.declared.contracts import contracts, parse_contract
+from gpurank.declared.dictionary import tables_text
 
 TABLES = Path(__file__).resolve().parents[2] / "docs" / "tables.md"
 

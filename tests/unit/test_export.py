@@ -15,11 +15,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from gpurank.contracts import Contract, layer_contracts, parse_contract
-from gpurank.footnote_check import missing
-from gpurank.metadata import File, Origin, croissant, data_package
-from gpurank.notes import Source, footnotes
-from gpurank.reading import NoData
+from gpurank.answers.metadata import File, Origin, croissant, data_package
+from gpurank.answers.notes import Source, footnotes
+from gpurank.answers.reading import NoData
+from gpurank.declared.contracts import Contract, layer_contracts, parse_contract
+from gpurank.pages.footnote_check import missing
 from gpurank.settings import Settings, load
 from tasks import export as task
 from tasks.export import ExportError, export

@@ -10,14 +10,14 @@ import polars as pl
 import pytest
 from scipy.optimize import least_squares
 
-from gpurank.fleet import (
+from gpurank.method.fleet import (
     break_even,
     efficiency,
     fit_fleet,
 )
-from gpurank.fleet_fit import sample, solve
-from gpurank.method import MethodSettings
-from gpurank.modelfit import model_scaling
+from gpurank.method.fleet_fit import sample, solve
+from gpurank.method.modelfit import model_scaling
+from gpurank.method.settings import MethodSettings
 
 SETTINGS = MethodSettings(fleet_bootstraps=40)
 HALF, EXPONENT, GAIN = 150.0, 0.6, 0.1

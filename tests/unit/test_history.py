@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from gpurank import store as module
-from gpurank.history import find, last_two, moment, publications, valid_at
 from gpurank.settings import SettingsError
-from gpurank.store import Manifest, Store, StoreError
+from gpurank.versions import store as module
+from gpurank.versions.history import find, last_two, moment, publications, valid_at
+from gpurank.versions.store import Manifest, Store, StoreError
 
 
 def version(

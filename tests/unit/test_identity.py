@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpurank.accelerators import models
-from gpurank.identity import Kind, resolve, resolve_one, spelling_issues, spelling_table
-from gpurank.lookups import rows
+from gpurank.systems.accelerators import models
+from gpurank.systems.identity import Kind, resolve, resolve_one, spelling_issues, spelling_table
+from gpurank.systems.lookups import rows
 
 
 @pytest.mark.parametrize(

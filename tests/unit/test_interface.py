@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpurank.contracts import contract
+from gpurank.declared.contracts import contract
 
 INTERFACE = {
     "marts.result": """

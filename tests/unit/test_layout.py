@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpurank.layout import classify, run_number, system_paths
-from gpurank.rounds import declared_rounds
+from gpurank.declared.rounds import declared_rounds
+from gpurank.logs.layout import classify, run_number, system_paths
 
 OLD, NEW = declared_rounds().get("v0.5"), declared_rounds().get("v4.0")
 

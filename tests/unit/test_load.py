@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from gpurank.contracts import contract, contracts
-from gpurank.models import Model
-from gpurank.store import Manifest
+from gpurank.declared.contracts import contract, contracts
+from gpurank.declared.models import Model
+from gpurank.versions.store import Manifest
 from tasks import model as model_task
 from tasks.load import LoadError, Version, load_raw, new_warehouse
 from tasks.model import ModelRunError, run_model

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from gpurank.lock import LockHeld, Owner, holder, read_owner, writing
+from gpurank.versions.lock import LockHeld, Owner, holder, read_owner, writing
 
 _HOLD = (
-    "import sys, time; from pathlib import Path; from gpurank.lock import writing\n"
+    "import sys, time; from pathlib import Path; from gpurank.versions.lock import writing\n"
     "with writing(Path(sys.argv[1]), 'gpurank backfill'):\n"
     "    print('held', flush=True); time.sleep(60)\n"
 )

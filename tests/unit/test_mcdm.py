@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpurank.mcdm import (
+from gpurank.method.mcdm import (
     compare,
     critic_weights,
     entropy_weights,

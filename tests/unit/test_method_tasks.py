@@ -14,8 +14,8 @@ import tasks.fleet
 import tasks.ranking
 import tasks.selection
 import tasks.sensitivity
-from gpurank.contracts import contract
-from gpurank.method import MethodSettings
+from gpurank.declared.contracts import contract
+from gpurank.method.settings import MethodSettings
 from tasks.configuration import MissingInput
 
 SETTINGS = MethodSettings(

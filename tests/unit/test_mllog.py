@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from synthetic_logs import log, record, run
 
-from gpurank.mllog import Records, read_log
+from gpurank.logs.mllog import Records, read_log
 
 MARKS = [
     b":::MLLOG ",

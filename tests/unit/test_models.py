@@ -6,7 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from gpurank.models import ModelError, all_models, in_order, layers, read_models, tables_read
+from gpurank.declared.models import (
+    ModelError,
+    all_models,
+    in_order,
+    layers,
+    read_models,
+    tables_read,
+)
 
 
 def warehouse(folder: Path, files: dict[str, str]) -> Path:

@@ -10,10 +10,10 @@ import duckdb
 import pytest
 
 from flows import logs
-from gpurank import freshness, watching
+from gpurank.operations import freshness, watching
+from gpurank.operations.watching import Finding, WatchRecord
 from gpurank.settings import Settings
-from gpurank.store import Manifest, Store
-from gpurank.watching import Finding, WatchRecord
+from gpurank.versions.store import Manifest, Store
 from tasks import prune
 from tasks.ingest import Outcome
 
@@ -67,7 +67,7 @@ def test_keeping_counts_published_versions_and_failed_ones_go_when_they_are_over
 
 
 def test_a_damaged_warehouse_stops_pruning(tmp_path: Path) -> None:
-    from gpurank.reading import NoData
+    from gpurank.answers.reading import NoData
 
     settings = Settings(tmp_path)
     add(Store(settings.raw_dir), "a", 1)

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from flows import cli_mine
-from gpurank.own_runs import (
+from gpurank.answers.own_runs import (
     OwnResult,
     OwnRunsError,
     benchmark_of,
@@ -21,7 +21,7 @@ from gpurank.own_runs import (
     logs_of,
     own_result,
 )
-from gpurank.placing import known_accelerator, place
+from gpurank.answers.placing import known_accelerator, place
 
 DAY_MS = 86_400_000
 FIVE = (30.0, 31.0, 32.0, 33.0, 90.0)  # olympic mean 32

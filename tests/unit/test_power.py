@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from synthetic_logs import log, record
 
-from gpurank.mllog import read_log
-from gpurank.power import PowerFacts, power_facts
+from gpurank.logs.mllog import read_log
+from gpurank.logs.power import PowerFacts, power_facts
 
 
 def read(lines: list[str], name: str = "node_0.txt") -> PowerFacts | None:

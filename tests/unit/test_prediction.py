@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from gpurank.fleet import fit_fleet
-from gpurank.method import MethodSettings
-from gpurank.prediction import Predictor, count_grid, predictor
+from gpurank.method.fleet import fit_fleet
+from gpurank.method.prediction import Predictor, count_grid, predictor
+from gpurank.method.settings import MethodSettings
 
 SETTINGS = MethodSettings(fleet_bootstraps=2)
 HALF, EXPONENT, GAIN = 150.0, 0.6, 0.1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from gpurank.quality_page import Quality, quality_page
+from gpurank.pages.quality import Quality, quality_page
 
 ROUND: dict[str, Any] = {
     "round_id": "v4.0", "source_commit": "a" * 40, "folder_count": 1203, "result_count": 1202,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpurank.quantities import count, memory_gib, network_gbps
+from gpurank.systems.quantities import count, memory_gib, network_gbps
 
 
 @pytest.mark.parametrize(

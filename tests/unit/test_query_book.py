@@ -9,8 +9,8 @@ import duckdb
 import pytest
 from query_book import BOOK, Question, answer, questions, rewritten
 
-from gpurank.contracts import contracts
-from gpurank.footnote_check import missing
+from gpurank.declared.contracts import contracts
+from gpurank.pages.footnote_check import missing
 from gpurank.settings import load
 from tasks.load import create_empty
 from tasks.shipped import facts_dir

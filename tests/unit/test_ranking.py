@@ -12,10 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpurank.lambda_hull import best_intervals
-from gpurank.method import MethodError, MethodSettings
-from gpurank.noise import run_noise, site_noise, trimmed_mean_factor
-from gpurank.ranking import (
+from gpurank.method.lambda_hull import best_intervals
+from gpurank.method.noise import run_noise, site_noise, trimmed_mean_factor
+from gpurank.method.ranking import (
     Ranked,
     min_ranks,
     noise,
@@ -25,6 +24,7 @@ from gpurank.ranking import (
     tie_groups,
     unrankable_reason,
 )
+from gpurank.method.settings import MethodError, MethodSettings
 
 SETTINGS = MethodSettings(draws=400)
 

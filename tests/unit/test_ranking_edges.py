@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from gpurank.ranking import rankable, tie_groups
+from gpurank.method.ranking import rankable, tie_groups
 
 
 def test_the_uncertainty_of_the_leader_counts_for_a_tie() -> None:

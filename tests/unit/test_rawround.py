@@ -12,10 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 from synthetic_logs import log, record, run
 
-from gpurank.content import SourceFile
-from gpurank.contracts import contract
-from gpurank.rawround import TABLES, code_hash, read_round
-from gpurank.rounds import declared_rounds
+from gpurank.declared.contracts import contract
+from gpurank.declared.rounds import declared_rounds
+from gpurank.logs.content import SourceFile
+from gpurank.logs.rawround import TABLES, code_hash, read_round
 from tasks.parse import write_round
 from tasks.shipped import pointed_at
 

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from flows.render import Format, show
-from gpurank.reading import Answer
+from gpurank.answers.reading import Answer
 
 ANSWER = Answer(
     ("name", "score_min", "count", "flag", "parts", "at"),

@@ -12,15 +12,15 @@ from pathlib import Path
 import pytest
 from report_pages import COMMIT, entry, page
 
-from gpurank.footnote_check import missing
-from gpurank.notes import TRADEMARK, UNVERIFIED, Source, footnotes
-from gpurank.publication import held
-from gpurank.report.charts import pareto_front
-from gpurank.report.index import index_html
-from gpurank.report.lint import faults
-from gpurank.report.page import page_html
-from gpurank.report.payload import embedded, payload
-from gpurank.report.words import benchmark_name, headline, number, share, short
+from gpurank.answers.notes import TRADEMARK, UNVERIFIED, Source, footnotes
+from gpurank.pages.footnote_check import missing
+from gpurank.pages.report.charts import pareto_front
+from gpurank.pages.report.index import index_html
+from gpurank.pages.report.lint import faults
+from gpurank.pages.report.page import page_html
+from gpurank.pages.report.payload import embedded, payload
+from gpurank.pages.report.words import benchmark_name, headline, number, share, short
+from gpurank.versions.publication import held
 from tasks import report as task
 
 HOSTILE = "</script><script>alert(1)</script> & \"q\" 'a' \u2028 <!--"

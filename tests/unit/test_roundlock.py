@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from gpurank import roundlock
-from gpurank.store import Manifest
+from gpurank.versions import roundlock
+from gpurank.versions.store import Manifest
 
 MANIFEST = Manifest(
     round_id="v10.0", version_id="a-b", state="complete", form="full", source_kind="git",

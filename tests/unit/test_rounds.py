@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from gpurank.rounds import UnknownRound, declared_rounds, round_order
+from gpurank.declared.rounds import UnknownRound, declared_rounds, round_order
 
 ROUNDS = declared_rounds()
 

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from synthetic_logs import log, record, run
 
-from gpurank.mllog import read_log
-from gpurank.rounds import BenchmarkRule
-from gpurank.runs import RunFacts, run_facts
+from gpurank.declared.rounds import BenchmarkRule
+from gpurank.logs.mllog import read_log
+from gpurank.logs.runs import RunFacts, run_facts
 
 RESNET = BenchmarkRule("resnet", "declared", 5, direction="higher", target=0.759)
 MASKRCNN = BenchmarkRule(

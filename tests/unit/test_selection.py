@@ -10,9 +10,8 @@ import polars as pl
 import pytest
 from scipy.stats import rankdata, spearmanr
 
-from gpurank.method import MethodError, MethodSettings, one_thread
-from gpurank.ranks import project_out, rank_covariances, spearman, weighted_ranks
-from gpurank.selection import (
+from gpurank.method.ranks import project_out, rank_covariances, spearman, weighted_ranks
+from gpurank.method.selection import (
     COLUMNS,
     Selection,
     candidates,
@@ -21,6 +20,7 @@ from gpurank.selection import (
     select,
     submitter_weights,
 )
+from gpurank.method.settings import MethodError, MethodSettings, one_thread
 
 SETTINGS = MethodSettings(selection_bootstraps=60)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from gpurank import content
+from gpurank.logs import content
 from tasks import snapshot_archive, snapshot_unpack
 from tasks.snapshot import SourceError, SourceFile, content_hash, files, pin
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from gpurank import content
+from gpurank.logs import content
 from tasks.snapshot import (
     SourceError,
     SourceFile,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gpurank.rounds import UnknownRound
+from gpurank.declared.rounds import UnknownRound
 from tasks.snapshot import SourceError, SourceMissing, available, pin
 from tasks.snapshot_resolve import Location, resolve
 

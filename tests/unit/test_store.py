@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from gpurank import store as module
-from gpurank.rounds import UnknownRound
-from gpurank.store import Manifest, Store, StoreError, read_manifest, version_id
+from gpurank.declared.rounds import UnknownRound
+from gpurank.versions import store as module
+from gpurank.versions.store import Manifest, Store, StoreError, read_manifest, version_id
 
 
 def _manifest(content: str = "c" * 64, code: str = "d" * 64, state: str = "complete") -> Manifest:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpurank.systems import Description, read_description, reported_columns
+from gpurank.systems.descriptions import Description, read_description, reported_columns
 
 MODERN = {
     "submitter": "Acme",

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from flows import anywhere, completion
 from flows.fitting import Column, fit
 from flows.render import Format, show, tell
-from gpurank.reading import Answer, nearest_round
+from gpurank.answers.reading import Answer, nearest_round
 from gpurank.settings import SettingsError
 
 ANSWER = Answer(

@@ -7,9 +7,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from gpurank.identity import identity_tables
-from gpurank.systems import reported_columns
-from gpurank.totals import SCHEMA, totals
+from gpurank.systems.descriptions import reported_columns
+from gpurank.systems.identity import identity_tables
+from gpurank.systems.totals import SCHEMA, totals
 
 BASE: dict[str, Any] = {
     **dict.fromkeys(reported_columns()),

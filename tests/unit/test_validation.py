@@ -7,9 +7,9 @@ import re
 import duckdb
 import pytest
 
-from gpurank import check_sql
-from gpurank.contracts import parse_contract
-from gpurank.validation import (
+from gpurank.declared import check_sql
+from gpurank.declared.contracts import parse_contract
+from gpurank.declared.validation import (
     CheckResult,
     ValidationFailed,
     ValidationReport,

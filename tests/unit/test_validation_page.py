@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from html.parser import HTMLParser
 
-from gpurank.validation import CheckResult, ValidationReport
-from gpurank.validation_page import validation_page
+from gpurank.declared.validation import CheckResult, ValidationReport
+from gpurank.pages.validation import validation_page
 
 EVIL = '<script>alert("x")</script>&'
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import duckdb
 
-from gpurank.contracts import layer_contracts
+from gpurank.declared.contracts import layer_contracts
 from tasks.load import create_empty
 from tasks.views import VIEWS, create_views
 

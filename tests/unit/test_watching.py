@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from gpurank import watching
+from gpurank.operations import watching
+from gpurank.operations.watching import Finding, WatchRecord
 from gpurank.settings import Settings
-from gpurank.store import Manifest, Store
-from gpurank.watching import Finding, WatchRecord
+from gpurank.versions.store import Manifest, Store
 from tasks import snapshot, watch
 from tasks.snapshot import Snapshot, SourceMissing, SourceRefused, SourceUnavailable
 

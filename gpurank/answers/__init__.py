@@ -1,0 +1,1 @@
+"""Questions asked of a warehouse: read, explain, compare, choose, place own runs."""

@@ -1,0 +1,165 @@
+"""May these two be compared, and if so, how do they stand to each other?
+
+The rule is the data's own (``marts.comparison``): inside a comparable span yes, over a soft break
+with a warning, across spans no.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gpurank.answers.explain import nearest_result
+from gpurank.answers.reading import Answer, NoData, ask, nearest_round, require_benchmark
+from gpurank.declared.rounds import round_order
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+_PAIR = """
+select is_comparable, reason, warning from marts.comparison
+where benchmark = ? and round_id = ? and other_round_id = ?
+"""
+
+_RESULT = """
+select result_id, round_id, benchmark, benchmark_folder, submitter, system_name, accelerator,
+       accelerator_count, division, availability, score_min, score_missing_reason,
+       accelerator_minutes, first_seen_result_id, is_independent, source_commit
+from marts.result where result_id = ?
+"""
+
+_SHOWN = (
+    "result_id", "round_id", "submitter", "system_name", "accelerator", "accelerator_count",
+    "division", "availability", "score_min", "accelerator_minutes", "speedup", "efficiency",
+    "warning", "source_commit",
+)  # fmt: skip
+
+
+class NotComparable(ValueError):
+    """Two results or rounds whose numbers may not be set against each other; says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The second result against the first.
+
+    ``speedup`` = T1 / T2 and ``efficiency`` = N1 T1 / (N2 T2), accelerator-minutes over
+    accelerator-minutes (derived, not official metrics); None where a part is missing, and
+    ``notes`` then say which. ``warnings`` are to be shown wherever the numbers are. ``results``:
+    one row each, minutes.
+    """
+
+    benchmark: str
+    speedup: float | None
+    efficiency: float | None
+    warnings: tuple[str, ...]
+    notes: tuple[str, ...]
+    results: Answer
+
+
+def check(con: DuckDBPyConnection, benchmark: str, round_id: str, other: str) -> str | None:
+    """See that results of a benchmark may be compared between two rounds.
+
+    Returns:
+        What to say beside any such comparison (a soft break), or None.
+
+    Raises:
+        NotComparable: they may not; the message is the reason.
+        NoData: the benchmark was not filed in one of the rounds, or is unknown.
+    """
+    require_benchmark(con, benchmark)
+    rows = ask(con, _PAIR, [benchmark, round_id, other]).rows
+    if not rows:
+        sql = "select distinct round_id from marts.comparison where benchmark = ?"
+        known = sorted(ask(con, sql, [benchmark]).column("round_id"), key=round_order)
+        absent = round_id if round_id not in known else other
+        raise NoData(f"no result of {benchmark} in {absent}; {nearest_round(absent, known)}")
+    is_comparable, reason, warning = rows[0]
+    if not is_comparable:
+        raise NotComparable(str(reason))
+    return None if warning is None else str(warning)
+
+
+def compare(con: DuckDBPyConnection, first_id: str, second_id: str) -> Comparison:
+    """Set a result against another of the same benchmark.
+
+    Raises:
+        NotComparable: other benchmarks, or rounds of different comparable spans.
+        NoData: there is no such result; names the nearest ones.
+    """
+    first, second = _result(con, first_id), _result(con, second_id)
+    if first["benchmark"] != second["benchmark"]:
+        raise NotComparable(_other_benchmarks(first, second))
+    broken = check(con, first["benchmark"], first["round_id"], second["round_id"])
+    warnings = tuple(filter(None, (broken, *_differences(first, second))))
+    speedup = _ratio(first["score_min"], second["score_min"])
+    efficiency = _ratio(first["accelerator_minutes"], second["accelerator_minutes"])
+    told = "; ".join(warnings) or None
+    derived = (
+        {"speedup": _ratio(first["score_min"], first["score_min"]), "warning": told,
+         "efficiency": _ratio(first["accelerator_minutes"], first["accelerator_minutes"])},
+        {"speedup": speedup, "efficiency": efficiency, "warning": told},
+    )  # fmt: skip
+    rows = [{**row, **more} for row, more in zip((first, second), derived, strict=True)]
+    table = Answer(
+        _SHOWN,
+        tuple(tuple(row[name] for name in _SHOWN) for row in rows),
+        tuple(_TYPES.get(name, "VARCHAR") for name in _SHOWN),
+        f"{first['benchmark']}: the second against the first (derived)",
+    )
+    notes = tuple(filter(None, (_missing(first), _missing(second))))
+    return Comparison(first["benchmark"], speedup, efficiency, warnings, notes, table)
+
+
+_TYPES = {
+    "accelerator_count": "BIGINT",
+    **dict.fromkeys(("score_min", "accelerator_minutes", "speedup", "efficiency"), "DOUBLE"),
+}
+
+
+def _result(con: DuckDBPyConnection, result_id: str) -> dict[str, Any]:
+    found = ask(con, _RESULT, [result_id])
+    if not found.rows:
+        known = ask(con, "select result_id from marts.result").column("result_id")
+        raise NoData(f"no result is called {result_id!r}; {nearest_result(result_id, known)}")
+    return dict(zip(found.columns, found.rows[0], strict=True))
+
+
+def _other_benchmarks(first: Mapping[str, Any], second: Mapping[str, Any]) -> str:
+    text = (
+        f"{first['result_id']} is {first['benchmark']} and {second['result_id']} is "
+        f"{second['benchmark']}; only results of one benchmark may be compared"
+    )
+    if first["benchmark_folder"] == second["benchmark_folder"]:
+        text += f" (the folder name {first['benchmark_folder']!r} means another one in each round)"
+    return text
+
+
+def _differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[str]:
+    """What else than the systems parts the two; publishers must say it beside the numbers."""
+    found = [
+        f"{name} differs: {first[name] or 'not filed'} and {second[name] or 'not filed'}"
+        for name in ("division", "availability")
+        if first[name] != second[name]
+    ]
+    if first["first_seen_result_id"] == second["first_seen_result_id"]:
+        return [*found, "both are the same measurement"]
+    return found + [
+        f"{row['result_id']} was first filed as {row['first_seen_result_id']}"
+        for row in (first, second)
+        if not row["is_independent"]
+    ]
+
+
+def _missing(row: Mapping[str, Any]) -> str | None:
+    if row["score_min"] is None:
+        return f"{row['result_id']} has no score ({row['score_missing_reason']})"
+    if not row["accelerator_count"]:
+        count = "no accelerators" if row["accelerator_count"] == 0 else "no known accelerator count"
+        return f"{row['result_id']} has {count}, so it has no accelerator-minutes"
+    return None
+
+
+def _ratio(over: float | None, under: float | None) -> float | None:
+    return over / under if over is not None and under else None

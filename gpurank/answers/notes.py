@@ -1,0 +1,68 @@
+"""The footnote every shown number carries: suite, version, division, source, basis, mark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from gpurank.declared.rounds import declared_rounds, round_order
+
+TRADEMARK = (
+    "The MLPerf name and logo are registered and unregistered trademarks of MLCommons "
+    "Association in the United States and other countries. All rights reserved. Unauthorized "
+    "use strictly prohibited. See www.mlcommons.org for more information."
+)
+UNVERIFIED = "Result not verified by MLCommons Association."
+DERIVED = (
+    "accelerator-minutes (derived, not an official metric) = accelerators x minutes; delay_cost "
+    "(derived, not an official metric) = minutes x (accelerators + {lambda_chips:g}); scores are "
+    "recomputed from the submitted logs."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a round was taken from: its commit (None: unknown) and the day it was taken."""
+
+    round_id: str
+    commit: str | None
+    taken_at: str | None
+
+
+def footnotes(
+    benchmark: str | None,
+    sources: Iterable[Source],
+    divisions: Iterable[str] = ("closed",),
+    lambda_chips: float = 8.0,
+) -> tuple[str, ...]:
+    """Footnote lines of a table of results.
+
+    ``benchmark`` None: several. One line names suite, versions, division and benchmark, one each
+    source, then the basis of the derived figures, the verification and the mark.
+    """
+    taken = sorted(set(sources), key=lambda item: round_order(item.round_id))
+    suites = ", ".join(f"MLPerf® Training {item.round_id}" for item in taken)
+    division = ", ".join(sorted(set(divisions))) or "closed"
+    about = f"benchmark {benchmark}" if benchmark else "several benchmarks"
+    return (
+        f"{suites}; {division} division; {about}.",
+        "Retrieved from " + "; ".join(_retrieved(item) for item in taken) + ".",
+        DERIVED.format(lambda_chips=lambda_chips),
+        f"{UNVERIFIED} {TRADEMARK}",
+    )
+
+
+def public_url(round_id: str, commit: str | None, path: str, line: int | None = None) -> str | None:
+    """Address of a file at its pinned commit in the round's repository; None without a commit."""
+    if not commit:
+        return None
+    url = f"{declared_rounds().get(round_id).repository}/blob/{commit}/{quote(path)}"
+    return f"{url}#L{line}" if line else url
+
+
+def _retrieved(source: Source) -> str:
+    repository = declared_rounds().get(source.round_id).repository.removeprefix("https://")
+    commit = f"@{source.commit[:12]}" if source.commit else " (commit unknown)"
+    day = f" on {source.taken_at[:10]}" if source.taken_at else ""
+    return f"{repository}{commit}{day}"

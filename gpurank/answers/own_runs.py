@@ -1,0 +1,248 @@
+"""A person's own run logs, read and scored as published ones are.
+
+The same reader, the same rules: expectations/raw/run.yml, warehouse/30_metrics/run_set.sql and
+score.sql say what each step means. One thing is stricter: a set that lacks runs has no score.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from gpurank.declared.rounds import BenchmarkRule, declared_rounds
+from gpurank.logs.layout import run_number
+from gpurank.logs.logview import LogView
+from gpurank.logs.mllog import Records, read_log
+from gpurank.logs.runs import run_facts
+from gpurank.logs.scaling import read_scaling
+
+_SCALING = "scaling.json"
+_RESULT_LOG = re.compile(r"result_.*\.txt")
+
+
+class OwnRunsError(ValueError):
+    """Logs that cannot be read as one result: says which and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnRun:
+    """One log. ``run_min`` is in minutes, None where no completed attempt gives one.
+
+    ``is_kept``: the olympic mean uses it. ``copy_of`` names the log that holds the same run.
+    """
+
+    file: str
+    run_min: float | None
+    is_converged: bool
+    convergence_basis: str
+    quality: float | None
+    target: float | None
+    is_kept: bool = False
+    copy_of: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OwnResult:
+    """A set of runs under the rule of one round, with its score or the reason why there is none."""
+
+    benchmark: str
+    round_id: str
+    runs: tuple[OwnRun, ...]
+    ignored: tuple[str, ...]
+    required_run_count: int
+    drop_count: int
+    score_min: float | None
+    score_missing_reason: str | None
+    unscaled_min: float | None
+    scaling_factor: float
+    notes: tuple[str, ...]
+
+
+def files_of(folder: Path) -> Iterator[tuple[str, bytes]]:
+    """The visible files below a folder (or the one file), by path: name and bytes.
+
+    Raises:
+        OwnRunsError: there is none, or one cannot be read.
+    """
+    if not folder.exists():
+        raise OwnRunsError(f"{folder} does not exist; give a folder of run logs")
+    inside = sorted(folder.rglob("*")) if folder.is_dir() else [folder]
+    base = folder if folder.is_dir() else folder.parent
+    for path in inside:
+        name = path.relative_to(base)
+        if path.is_file() and not any(part.startswith(".") for part in name.parts):
+            try:
+                yield name.as_posix(), path.read_bytes()
+            except OSError as error:
+                raise OwnRunsError(f"{path} cannot be read: {error.strerror}") from None
+
+
+def logs_of(
+    files: Iterable[tuple[str, bytes]],
+) -> tuple[dict[str, Records], list[str], bytes | None]:
+    """Logs by name, the names of other files, and a scaling.json.
+
+    Where any file is called result_*.txt, as in a submission, these are the logs, and a log without
+    a run_start is a run that failed; else every file with records is one.
+    """
+    logs: dict[str, Records] = {}
+    ignored: list[str] = []
+    scaling: bytes | None = None
+    for name, data in files:
+        if name.rpartition("/")[2] == _SCALING:
+            scaling = data
+            continue
+        records = read_log(data)
+        if len(records) or _is_result_log(name):
+            logs[name] = records
+        else:
+            ignored.append(name)
+    if any(map(_is_result_log, logs)):
+        ignored += [name for name in logs if not _is_result_log(name)]
+        logs = {name: records for name, records in logs.items() if _is_result_log(name)}
+    return logs, sorted(ignored), scaling
+
+
+def _is_result_log(name: str) -> bool:
+    return _RESULT_LOG.fullmatch(name.rpartition("/")[2]) is not None
+
+
+def benchmark_of(logs: dict[str, Records], asked: str | None) -> str:
+    """The canonical benchmark that the logs name, or the one asked for where they name none.
+
+    Raises:
+        OwnRunsError: there are no logs, they name several, none, or another than asked for.
+    """
+    if not logs:
+        raise OwnRunsError(
+            "no file holds records of a run (:::MLLOG lines); give the folder of run logs"
+        )
+    named = {name: LogView(records).benchmark() for name, records in logs.items()}
+    found = {canonical(text) for text in named.values() if text}
+    if len(found) > 1:
+        raise OwnRunsError(
+            f"the logs are of several benchmarks ({', '.join(sorted(found))}); "
+            "give the folder of one"
+        )
+    if asked is not None and found and found != {asked}:
+        raise OwnRunsError(f"the logs are of {found.pop()}, not of {asked}")
+    if asked is None and not found:
+        raise OwnRunsError("the logs do not say which benchmark they are of; give --benchmark")
+    return asked or found.pop()
+
+
+def canonical(name: str) -> str:
+    """The canonical benchmark of a name, as the newest round means it that knows it."""
+    rounds = declared_rounds()
+    for round_id in reversed(rounds.declared):
+        found = rounds.canonical_benchmark(round_id, name)
+        if found in rounds.document["benchmarks"]:
+            return found
+    return name
+
+
+def own_result(
+    logs: dict[str, Records],
+    ignored: Sequence[str],
+    scaling: bytes | None,
+    benchmark: str,
+    round_id: str,
+) -> OwnResult:
+    """Score a set of logs by the rule that its benchmark has in a round.
+
+    Raises:
+        OwnRunsError: the benchmark has no rule.
+    """
+    rule = declared_rounds().rule(round_id, benchmark)
+    if rule.runs_required is None:
+        raise OwnRunsError(f"there is no rule by which {benchmark} is scored")
+    runs = _runs(logs, rule)
+    order = _in_set(runs, rule)
+    last = len(order) - rule.drop
+    kept = {run.file for run in order[rule.drop : last]} if last > rule.drop else set()
+    reason = _missing_reason(order, kept, rule)
+    times = [run.run_min for run in order if run.file in kept and run.run_min is not None]
+    mean = None if reason else sum(times) / len(times)
+    factor, notes = _scaling(scaling)
+    if mean is not None and factor is None:
+        reason = "unreadable_scaling_factor"
+    return OwnResult(
+        benchmark=benchmark,
+        round_id=round_id,
+        runs=tuple(replace(run, is_kept=run.file in kept and mean is not None) for run in runs),
+        ignored=tuple(ignored),
+        required_run_count=rule.runs_required,
+        drop_count=rule.drop,
+        score_min=None if mean is None or factor is None else mean * factor,
+        score_missing_reason=reason,
+        unscaled_min=mean,
+        scaling_factor=factor or 1.0,
+        notes=notes,
+    )
+
+
+def _runs(logs: dict[str, Records], rule: BenchmarkRule) -> list[OwnRun]:
+    runs: list[OwnRun] = []
+    first: dict[str, str] = {}
+    for name in sorted(logs, key=_run_order):
+        facts = run_facts(logs[name], rule)
+        print_ = facts.fingerprint
+        runs.append(
+            OwnRun(
+                file=name,
+                run_min=None if facts.duration_ms is None else facts.duration_ms / 60_000,
+                is_converged=facts.is_converged,
+                convergence_basis=facts.convergence_basis,
+                quality=facts.quality,
+                target=facts.target_reported or rule.target,
+                copy_of=first.get(print_) if print_ else None,
+            )
+        )
+        if print_:
+            first.setdefault(print_, name)
+    return runs
+
+
+def _run_order(name: str) -> tuple[bool, int, str]:
+    number = run_number(name)
+    return number is None, number or 0, name
+
+
+def _in_set(runs: Sequence[OwnRun], rule: BenchmarkRule) -> list[OwnRun]:
+    """The runs in the order of the olympic mean: fastest first, without a usable time last."""
+    own = [run for run in runs if run.copy_of is None]
+    if rule.take_first_converged:
+        own = [run for run in own if run.is_converged][: rule.runs_required]
+    return sorted(own, key=lambda run: (not _usable(run), run.run_min or 0.0, run.file))
+
+
+def _usable(run: OwnRun) -> bool:
+    return run.is_converged and run.run_min is not None
+
+
+def _missing_reason(order: Sequence[OwnRun], kept: set[str], rule: BenchmarkRule) -> str | None:
+    failed = sum(not _usable(run) for run in order)
+    needed = rule.runs_required or 0
+    if len(order) < needed:
+        return f"too_few_runs: {len(order)} of {needed}"
+    if failed == len(order):
+        return "no_converged_run_with_a_time"
+    if failed > rule.max_nonconverged:
+        return f"too_many_nonconverged_runs: {failed}, {rule.max_nonconverged} allowed"
+    if not kept:
+        return "too_few_runs"
+    if any(run.file in kept and not _usable(run) for run in order):
+        return f"too_many_nonconverged_runs: {failed} with {rule.drop} dropped"
+    return None
+
+
+def _scaling(data: bytes | None) -> tuple[float | None, tuple[str, ...]]:
+    if data is None:
+        return 1.0, (
+            "No convergence scaling: if these runs converge faster than the reference, "
+            "a review would scale the score up.",
+        )
+    factor, problem = read_scaling(data)
+    return factor, (f"{_SCALING}: {problem[2]}",) if problem else ()

@@ -1,0 +1,1 @@
+"""What people declared: rounds and rules, contracts of tables, SQL models, checks."""

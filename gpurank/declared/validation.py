@@ -1,0 +1,160 @@
+"""What a validation found, as frozen values, and how its warnings become issue rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpurank.declared.contracts import Check, Contract, Severity
+
+IMPLIED_WHY: Mapping[str, str] = {
+    "readable": "a table that is absent or unreadable cannot be checked at all",
+    "columns": "a missing, extra or moved column means the writer and the contract disagree",
+    "types": "a wrong type changes comparisons and sums without an error",
+    "not_empty": "an empty table passes every other check",
+    "key_unique": "a repeated key counts the same thing twice in every join",
+    "not_null": "readers rely on the column being filled",
+    "shrink": "a table that shrinks by much usually means that rows were lost, not withdrawn",
+    "no_email": "addresses of contact persons must never be stored",
+    "contract": "a table without a contract would be published unchecked and undocumented",
+    "evaluated": "a check that did not run has proved nothing",
+}
+
+_SEARCHED_LAYERS = ("raw", "marts")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """One check's outcome.
+
+    ``unexpected_count`` counts offending rows (or columns, for ``columns`` and ``types``);
+    ``examples`` are up to three of them as text, e-mail addresses masked.
+    """
+
+    table: str
+    check: str
+    severity: Severity
+    is_passed: bool
+    observed: str
+    why: str
+    column: str | None = None
+    unexpected_count: int = 0
+    examples: tuple[str, ...] = ()
+
+    def sentence(self) -> str:
+        """The failure in one sentence: table, check, what was seen, an example."""
+        example = f", e.g. {self.examples[0]}" if self.examples else ""
+        return f"{self.table}: check {self.check} failed ({self.observed}{example}): {self.why}"
+
+
+@dataclass(frozen=True, slots=True)
+class ValidationReport:
+    """Every check of one validation.
+
+    ``subject`` says what was validated (``raw v4.0``, ``metrics``). ``declared_count`` and
+    ``loaded_count`` are numbers of expectations; they differ where one was not evaluated, which is
+    also a critical failure of its own. ``row_counts`` serve as the next run's previous counts.
+    """
+
+    subject: str
+    results: tuple[CheckResult, ...]
+    declared_count: int
+    loaded_count: int
+    row_counts: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def critical_failures(self) -> tuple[CheckResult, ...]:
+        """Failed checks that forbid publication."""
+        return tuple(r for r in self.results if not r.is_passed and r.severity == "critical")
+
+    @property
+    def warnings(self) -> tuple[CheckResult, ...]:
+        """Failed checks that are published with an issue row."""
+        return tuple(r for r in self.results if not r.is_passed and r.severity == "warning")
+
+    @property
+    def is_passed(self) -> bool:
+        """Whether nothing critical failed and every declared expectation was evaluated."""
+        return not self.critical_failures and self.declared_count == self.loaded_count
+
+
+class ValidationFailed(Exception):
+    """A critical check failed. ``report`` holds every result, for the page and the issue rows."""
+
+    def __init__(self, report: ValidationReport) -> None:
+        failures = report.critical_failures
+        lines = [f"  {failure.sentence()}" for failure in failures[:5]]
+        if len(failures) > 5:
+            lines.append(f"  and {len(failures) - 5} more; the validation page lists them all")
+        if report.declared_count != report.loaded_count:
+            lines.append(
+                f"  {report.declared_count} expectations declared, {report.loaded_count} evaluated"
+            )
+        noun = "check" if len(failures) == 1 else "checks"
+        super().__init__(
+            f"validation of {report.subject} failed ({len(failures)} critical {noun}); "
+            "nothing was published, the last good data stay in use\n" + "\n".join(lines)
+        )
+        self.report = report
+
+
+def issue_rows(report: ValidationReport) -> list[dict[str, Any]]:
+    """Failed checks as rows of raw.issue: warnings as ``warning``, critical ones as ``error``.
+
+    Keys: level, kind, message, source_file, line_number, folder_id (the last three null: a check
+    looks at a table, not at one file).
+    """
+    return [
+        {
+            "level": "error" if result.severity == "critical" else "warning",
+            "kind": f"validation_{result.check}",
+            "message": result.sentence(),
+            "source_file": None,
+            "line_number": None,
+            "folder_id": None,
+        }
+        for result in report.results
+        if not result.is_passed
+    ]
+
+
+def implied_checks(contract: Contract) -> tuple[Check, ...]:
+    """The checks that a contract's columns and options imply, all critical."""
+    names = ["columns", "types"]
+    if not contract.may_be_empty:
+        names.append("not_empty")
+    if contract.key:
+        names.append("key_unique")
+    if filled_columns(contract):
+        names.append("not_null")
+    if contract.min_share_of_previous > 0:
+        names.append("shrink")
+    if searched_columns(contract):
+        names.append("no_email")
+    return tuple(Check(name, "critical", IMPLIED_WHY[name]) for name in names)
+
+
+def filled_columns(contract: Contract) -> tuple[str, ...]:
+    """Columns that must hold a value in every row."""
+    return tuple(column.name for column in contract.columns if not column.nullable)
+
+
+def searched_columns(contract: Contract) -> tuple[str, ...]:
+    """Columns searched for e-mail addresses: all text that enters the store or is published."""
+    if contract.layer not in _SEARCHED_LAYERS:
+        return ()
+    return tuple(column.name for column in contract.columns if column.is_text)
+
+
+def merged(subject: str, reports: Iterable[ValidationReport]) -> ValidationReport:
+    """Several reports as one, results in their order."""
+    parts = tuple(reports)
+    counts = {table: count for part in parts for table, count in part.row_counts.items()}
+    return ValidationReport(
+        subject=subject,
+        results=tuple(result for part in parts for result in part.results),
+        declared_count=sum(part.declared_count for part in parts),
+        loaded_count=sum(part.loaded_count for part in parts),
+        row_counts=counts,
+    )

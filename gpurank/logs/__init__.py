@@ -1,0 +1,1 @@
+"""A round's files into raw tables: layout, dialects, records, runs, folders."""

@@ -1,0 +1,197 @@
+"""Every record of a log, of every dialect, in columns.
+
+Dialects: ``mllog`` (``:::MLLOG {json}``, v0.7 on), ``mll`` (``:::MLL <seconds> <key>: {json}``,
+v0.6), ``mlpv05`` (``:::MLPv0.5.0 ...``) and ``wallclock`` (one v0.6 submitter). The marker may
+stand anywhere in a line: ranks print prefixes, and other output is glued to records.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import TypeAlias
+
+import msgspec
+from msgspec import Raw
+
+from gpurank.logs.dialects import (
+    Record,
+    decode_mllog,
+    parse_mll,
+    parse_mllog,
+    parse_v05,
+    parse_wallclock,
+    undecodable,
+)
+from gpurank.logs.privacy import blank_contacts, is_contact_key, may_hold_contact
+
+JsonText: TypeAlias = Raw | bytes
+
+_MARK = b":::ML"
+_MLLOG = b":::MLLOG"
+_MARKERS = re.compile(rb":::ML(?P<kind>LOG|Pv(?=\d)|L(?=\s))")
+_WALLCLOCK = re.compile(rb"MLPerf:(?=\s+\S+\s+\[\d\d/\d\d/\d\d \d\d:\d\d:\d\d\],)")
+_DIALECTS = {b"LOG": "mllog", b"L": "mll", b"Pv": "mlpv05"}
+_ERRORS = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
+
+
+@dataclass(slots=True)
+class Records:
+    """The records of one file, in file order, as columns of equal length.
+
+    ``line_number`` is 1-based and counts newline bytes. ``time_ms`` is the record's own clock
+    (ms). ``value`` and ``metadata`` are UTF-8 JSON text, empty where absent; an undecodable
+    record has no key and its raw text as value. Contact persons are blanked.
+    """
+
+    line_number: list[int] = field(default_factory=list)
+    dialect: list[str] = field(default_factory=list)
+    time_ms: list[float | None] = field(default_factory=list)
+    key: list[str | None] = field(default_factory=list)
+    value: list[JsonText] = field(default_factory=list)
+    metadata: list[JsonText] = field(default_factory=list)
+    event_type: list[str | None] = field(default_factory=list)
+    is_decodable: list[bool] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.key)
+
+    def append(self, line_number: int, dialect: str, record: Record) -> None:
+        """Add one record as the file's next."""
+        self.line_number.append(line_number)
+        self.dialect.append(dialect)
+        self.time_ms.append(record.time_ms)
+        self.key.append(record.key)
+        self.value.append(record.value)
+        self.metadata.append(record.metadata)
+        self.event_type.append(record.event_type)
+        self.is_decodable.append(record.key is not None)
+
+
+def read_log(data: bytes) -> Records:
+    """Every record in a file's bytes; never raises, whatever the bytes are.
+
+    Records that cannot be read are kept with ``is_decodable`` false.
+    """
+    records = _read_plain(data)
+    if records is None:
+        records = _read_any(data)
+    if not data.isascii():
+        _make_text(records)
+    contact_keys = {key for key in set(records.key) if is_contact_key(key)}
+    if contact_keys or may_hold_contact(data):
+        _blank(records, contact_keys)
+    return records
+
+
+def _read_plain(data: bytes) -> Records | None:
+    """The common case at full speed: well-formed ``:::MLLOG`` records alone; else None."""
+    chunks = data.split(_MLLOG)
+    if len(chunks) == 1 or data.count(_MARK) != len(chunks) - 1:
+        return None
+    try:
+        found = [decode_mllog(chunk.partition(b"\n")[0]) for chunk in chunks[1:]]
+    except _ERRORS:
+        return None
+    count = len(found)
+    return Records(
+        line_number=[
+            1 + line for line in accumulate([chunk.count(b"\n") for chunk in chunks[:-1]])
+        ],
+        dialect=["mllog"] * count,
+        time_ms=[
+            record.time_ms
+            if record.time_ms is not None or record.time_s is None
+            else record.time_s * 1000
+            for record in found
+        ],
+        key=[record.key for record in found],
+        value=[record.value for record in found],
+        metadata=[record.metadata for record in found],
+        event_type=[record.event_type for record in found],
+        is_decodable=[True] * count,
+    )
+
+
+def _read_any(data: bytes) -> Records:
+    records = Records()
+    line_number, counted_to = 1, 0
+    joined_to = -1
+    pieces = list(_pieces(data))
+    for number, (dialect, start, after_marker) in enumerate(pieces):
+        if start < joined_to:
+            continue
+        end = pieces[number + 1][1] if number + 1 < len(pieces) else len(data)
+        line_number += data.count(b"\n", counted_to, start)
+        counted_to = start
+        record = _parse(dialect, data[after_marker:end])
+        if record.key is None and b"\n" not in data[after_marker:end] and number + 2 <= len(pieces):
+            # A marker quoted inside a value splits its record in two.
+            end = pieces[number + 2][1] if number + 2 < len(pieces) else len(data)
+            whole = _parse(dialect, data[after_marker:end])
+            if whole.key is not None:
+                record, joined_to = whole, end
+        records.append(line_number, dialect, record)
+    return records
+
+
+def _pieces(data: bytes) -> Iterator[tuple[str, int, int]]:
+    """(dialect, start of marker, end of marker) of every record."""
+    is_any = False
+    start = data.find(_MARK)
+    while start >= 0:
+        match = _MARKERS.match(data, start)
+        if match is not None:
+            is_any = True
+            kind = match["kind"]
+            yield _DIALECTS[kind], start, match.end() - (1 if kind == b"Pv" else 0)
+        start = data.find(_MARK, start + len(_MARK))
+    if not is_any and b"MLPerf:" in data:
+        for match in _WALLCLOCK.finditer(data):
+            yield "wallclock", match.start(), match.end()
+
+
+_PARSERS: dict[str, Callable[[bytes], Record]] = {
+    "mll": parse_mll,
+    "mlpv05": parse_v05,
+    "wallclock": parse_wallclock,
+}
+
+
+def _parse(dialect: str, text: bytes) -> Record:
+    if dialect != "mllog":
+        return _PARSERS[dialect](text)
+    try:
+        found = decode_mllog(text.partition(b"\n")[0])
+    except _ERRORS:
+        return parse_mllog(text)
+    if not found.key:
+        return undecodable(text)
+    time_ms = found.time_ms
+    if time_ms is None and found.time_s is not None:
+        time_ms = found.time_s * 1000
+    return Record(time_ms, found.key, found.value, found.metadata, found.event_type)
+
+
+def _make_text(records: Records) -> None:
+    """Replace bytes that are not UTF-8; JSON decoding does not look into skipped values."""
+    for column in (records.value, records.metadata):
+        try:
+            b"".join(column).decode("utf-8")
+        except UnicodeDecodeError:
+            column[:] = [bytes(text).decode("utf-8", "replace").encode() for text in column]
+
+
+def _blank(records: Records, contact_keys: set[str | None]) -> None:
+    for column in (records.value, records.metadata):
+        if may_hold_contact(b"\n".join(column)):
+            column[:] = [blank_contacts(bytes(text)) for text in column]
+    if contact_keys:
+        for number, key in enumerate(records.key):
+            if key in contact_keys:
+                records.value[number] = b'""'
+    for names in (records.key, records.event_type):
+        if any(name is not None and "@" in name for name in set(names)):
+            names[:] = [name and blank_contacts(name.encode()).decode() for name in names]

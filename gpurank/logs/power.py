@@ -1,0 +1,147 @@
+"""Power logs: energy of one node's or switch's readings over their own window.
+
+Official energy of a run = conversion efficiency x sum(W x dt) x run time / window, so the window
+of a power log is its own and is never clipped by the run's: many logs were taken at other times
+than the run they are filed with.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import msgspec
+
+from gpurank.logs.dialects import json_value
+from gpurank.logs.mllog import Records
+from gpurank.logs.quality import quantity
+
+DeviceKind = Literal["node", "switch", "total"]
+
+_TOTAL = re.compile(
+    rb"^\s{0,9}total[^:\n]{0,40}:\s{0,9}([\d.,]{1,20})\s{0,9}([kM]?)Wh",
+    re.IGNORECASE | re.MULTILINE,
+)
+_TOTAL_LONGEST = 4096
+_decode_numbers = msgspec.json.Decoder(list[float]).decode
+_JOULES = {b"": 3600.0, b"k": 3.6e6, b"M": 3.6e9}
+
+
+@dataclass(frozen=True, slots=True)
+class PowerFacts:
+    """The columns of raw.power without path, folder and run stem.
+
+    ``energy_j`` is the plain integral, before ``conversion_efficiency``; for the submitter's own
+    ``total`` it is the total as filed. What cannot be is None: energy of nothing or less, an
+    efficiency outside 0 to 1 or several of them (then the energy is None too).
+    """
+
+    device_kind: DeviceKind
+    window_s: float | None
+    energy_j: float | None
+    conversion_efficiency: float | None
+    interconnect_power_w: float | None
+    reading_count: int
+
+
+def power_facts(data: bytes, records: Records, name: str) -> PowerFacts | None:
+    """What a power log says; None where it is none.
+
+    Args:
+        data: the file's bytes.
+        records: its records.
+        name: its file name, ``node_*.txt`` or ``sw_*.txt``.
+    """
+    if not len(records):
+        match = _TOTAL.search(data[:_TOTAL_LONGEST])
+        if not match:
+            return None
+        filed = quantity(match[1].decode().replace(",", ""))
+        energy = None if filed is None else filed * _JOULES[match[2]]
+        return PowerFacts("total", None, energy, None, None, 0)
+    start = _first_time(records, "power_measurement_start")
+    stop = _first_time(records, "power_measurement_stop")
+    readings = _readings(records, start)
+    window_s, energy_j = _integral(readings, start, stop)
+    efficiency = _only(records, "conversion_eff")
+    if "conversion_eff" in records.key and (efficiency is None or not 0 < efficiency <= 1):
+        # Without it, power at the node would pass for power at the wall.
+        efficiency = energy_j = None
+    estimate = _only(records, "interconnect_power_est")
+    return PowerFacts(
+        device_kind=device_kind(name),
+        window_s=window_s,
+        energy_j=energy_j,
+        conversion_efficiency=efficiency,
+        interconnect_power_w=None if estimate is None or estimate < 0 else estimate,
+        reading_count=sum(key == "power_reading" for key in records.key),
+    )
+
+
+def device_kind(path: str) -> DeviceKind:
+    """What a power log's name says it measures."""
+    return "switch" if path.rpartition("/")[2].startswith("sw") else "node"
+
+
+def _first_time(records: Records, key: str) -> float | None:
+    times = [
+        time
+        for time, name in zip(records.time_ms, records.key, strict=True)
+        if name == key and time is not None
+    ]
+    return min(times, default=None)
+
+
+def _readings(records: Records, start: float | None) -> list[tuple[float, float]]:
+    """(time in ms, power in W) of the readings from the start on, by time."""
+    numbers = [number for number, key in enumerate(records.key) if key == "power_reading"]
+    values = [records.value[number] for number in numbers]
+    watts: Sequence[float | None]
+    try:
+        watts = _decode_numbers(b"[" + b",".join(values) + b"]")
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        watts = [quantity(json_value(value)) for value in values]
+    if len(watts) != len(numbers):
+        watts = [quantity(json_value(value)) for value in values]
+    times = [records.time_ms[number] for number in numbers]
+    return sorted(
+        (time, power)
+        for time, power in zip(times, watts, strict=True)
+        if power is not None and time is not None and (start is None or time >= start)
+    )
+
+
+def _integral(
+    readings: list[tuple[float, float]], start: float | None, stop: float | None
+) -> tuple[float | None, float | None]:
+    """(window in s, energy in J): each reading holds since the one before it.
+
+    A stop that is not after the start (some loggers stamp both alike) is no end; the last reading
+    is, then.
+    """
+    if not readings or start is None:
+        return None, None
+    end = stop if stop is not None and stop > start else readings[-1][0]
+    energy, previous = 0.0, start
+    for time, watts in readings:
+        if time > end:
+            break
+        energy += watts * (time - previous) / 1000
+        previous = time
+    window_s = (end - start) / 1000
+    if not window_s > 0:
+        return None, None
+    # Meters near zero also read a few watts below it; those stay in the sum as filed.
+    return window_s, energy if 0 < energy < math.inf else None
+
+
+def _only(records: Records, key: str) -> float | None:
+    found = {
+        quantity(json_value(value))
+        for name, value in zip(records.key, records.value, strict=True)
+        if name == key
+    } - {None}
+    return found.pop() if len(found) == 1 else None

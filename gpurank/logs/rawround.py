@@ -1,0 +1,295 @@
+"""A round's files into the raw tables of expectations/raw.
+
+Every file becomes a row of source_file, every folder at benchmark level a row of folder, every
+result log a row of run; whatever was odd becomes a row of issue. The sums are checked at the end.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from importlib.resources import files as resource_files
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from gpurank.declared.contracts import contract
+from gpurank.declared.rounds import Round, Rounds, declared_rounds
+from gpurank.logs.eventbatch import EventBatches
+from gpurank.logs.folders import Folders
+from gpurank.logs.issues import Issues
+from gpurank.logs.layout import Place, classify, run_number
+from gpurank.logs.logview import LogView
+from gpurank.logs.mllog import Records, read_log
+from gpurank.logs.power import PowerFacts, device_kind, power_facts
+from gpurank.logs.runs import run_facts
+from gpurank.logs.scaling import read_scaling
+from gpurank.systems.descriptions import read_description
+
+TABLES = ("source_file", "folder", "event", "run", "system", "scaling", "power", "issue")
+
+# What shapes the raw tables, beside every module of this package; a change in one of these
+# makes new versions of every round.
+_SHAPING = ("declared/rounds.py", "systems/descriptions.py", "systems/text.py")
+_RUN_COLUMNS = tuple(
+    column.name
+    for column in contract("raw.run").columns
+    if column.name not in ("path", "folder_id", "run_number")
+)
+_SHAPING_LOOKUPS = ("system_field.csv",)
+
+
+class ReconciliationError(RuntimeError):
+    """What was seen is not what was written: a fault of the reader, never of the data."""
+
+
+class SourceFileLike(Protocol):
+    """A file of a snapshot; gpurank.logs.content.SourceFile is one."""
+
+    @property
+    def path(self) -> str: ...
+    @property
+    def data(self) -> bytes: ...
+    @property
+    def withheld_reason(self) -> str | None: ...
+    @property
+    def byte_count(self) -> int: ...
+    @property
+    def sha256(self) -> str: ...
+
+
+def read_round(
+    files: Iterable[SourceFileLike], round_: Round, rounds: Rounds
+) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """The raw tables of a round.
+
+    Args:
+        files: the round's files, each once, in path order.
+        round_: the round's declaration.
+        rounds: all declarations, for the scoring rules.
+
+    Yields:
+        (table, batch): batches of ``event`` as files come, every other table once at the end.
+        Tables are named as in expectations/raw, without the ``raw.``.
+
+    Raises:
+        ReconciliationError: folders or logs seen are not the rows written.
+    """
+    reader = _RoundReader(round_, rounds)
+    for file in files:
+        for batch in reader.take(file):
+            yield "event", batch
+    for batch in reader.events.flush():
+        yield "event", batch
+    for table, rows in reader.finish().items():
+        yield table, _batch(table, rows)
+
+
+def code_hash(round_id: str) -> str:
+    """SHA-256 over what shapes a round's raw tables, hexadecimal.
+
+    The source of the reading modules, the raw contracts, and the round's own declaration with
+    its rules; editing another round's declaration does not change it.
+    """
+    digest = hashlib.sha256()
+    package = resource_files("gpurank")
+    here = [f"logs/{f.name}" for f in package.joinpath("logs").iterdir() if f.name.endswith(".py")]
+    for name in sorted((*_SHAPING, *here)):
+        digest.update(package.joinpath(name).read_bytes())
+    for table in TABLES:
+        digest.update(str(contract(f"raw.{table}").arrow_schema()).encode())
+    for name in _SHAPING_LOOKUPS:
+        digest.update(resource_files("warehouse").joinpath("lookups", name).read_bytes())
+    rounds = declared_rounds()
+    round_ = rounds.get(round_id)
+    names = sorted(rounds.document["benchmarks"]) + sorted(
+        {alias["folder"] for alias in rounds.document["folder_aliases"]}
+    )
+    declaration = [asdict(round_), [asdict(rounds.rule(round_id, name)) for name in names]]
+    digest.update(json.dumps(declaration, sort_keys=True, default=str).encode())
+    return digest.hexdigest()
+
+
+class _RoundReader:
+    """Collects a round's rows while its files pass by."""
+
+    def __init__(self, round_: Round, rounds: Rounds) -> None:
+        self.round = round_
+        self.rounds = rounds
+        self.events = EventBatches()
+        self.issues = Issues()
+        self.folders = Folders(round_, rounds, self.issues)
+        self.rows: dict[str, list[dict[str, Any]]] = {
+            name: [] for name in TABLES if name not in ("event", "folder", "issue")
+        }
+
+    def take(self, file: SourceFileLike) -> Iterator[pa.RecordBatch]:
+        """Read one file; gives out the event batches that it fills."""
+        place = classify(file.path, self.round)
+        self.folders.see(place, is_read=file.withheld_reason is None)
+        records = Records()
+        kind, ignored = str(place.kind), None
+        if file.withheld_reason is not None:
+            kind, ignored = "withheld", file.withheld_reason
+            self._withheld(file.path, place, ignored)
+        else:
+            records = self._records(file, place)
+            kind, ignored = self._read(file, place, records)
+        self.rows["source_file"].append(
+            {
+                "path": file.path,
+                "kind": kind,
+                "folder_id": place.folder_id,
+                "byte_count": file.byte_count,
+                "sha256": file.sha256,
+                "record_count": len(records),
+                "ignored_reason": ignored,
+            }
+        )
+        yield from self.events.add(file.path, records, len(file.data))
+
+    def _withheld(self, path: str, place: Place, reason: str) -> None:
+        """A file that is there and was not read: what it would have changed must not be guessed."""
+        if place.kind in ("result_log", "system_description", "scaling", "power"):
+            message = f"the file was not read: {reason}"
+            self.issues.add(
+                "error", f"{place.kind}_withheld", message, path, folder_id=place.folder_id
+            )
+        row: dict[str, Any] = {"path": path, "folder_id": place.folder_id}
+        if place.kind == "scaling":
+            self.rows["scaling"].append({**row, "scaling_factor": None})
+        elif place.kind == "power":
+            nothing = PowerFacts(device_kind(path), None, None, None, None, 0)
+            self.rows["power"].append({**row, "run_stem": place.run_stem, **asdict(nothing)})
+
+    def _records(self, file: SourceFileLike, place: Place) -> Records:
+        if place.kind not in ("result_log", "extra_log", "power"):
+            return Records()
+        records = read_log(file.data)
+        bad = records.is_decodable.count(False)
+        if bad:
+            self.issues.add(
+                "warning",
+                "undecodable_records",
+                f"{bad} of {len(records)} records cannot be read; they are kept as text",
+                file.path,
+                records.line_number[records.is_decodable.index(False)],
+                place.folder_id,
+            )
+        return records
+
+    def _read(self, file: SourceFileLike, place: Place, records: Records) -> tuple[str, str | None]:
+        """(kind, why it gives no row) of a file after reading it."""
+        if place.kind == "result_log":
+            self._run(file.path, place, records)
+        elif place.kind == "system_description":
+            self._system(file, place)
+        elif place.kind == "scaling":
+            self._scaling(file, place)
+        elif place.kind == "power":
+            return self._power(file, place, records)
+        elif place.kind == "checker_params":
+            self.folders.checker_params(place, file.data)
+        elif place.kind == "marker":
+            return "marker", "marks a folder; holds nothing"
+        elif place.kind == "submission":
+            return "submission", "names the submission's contact persons only"
+        else:
+            return self._extra(file.path, place, records)
+        return place.kind, None
+
+    def _extra(self, path: str, place: Place, records: Records) -> tuple[str, str]:
+        """A file that gives no row, with an issue where it looks as if it should have."""
+        if re.fullmatch(r"scaling[^/]*\.json", path.rpartition("/")[2], re.IGNORECASE):
+            message = "only a file called scaling.json beside the logs scales a result; not applied"
+            self.issues.add("warning", "scaling_misnamed", message, path, folder_id=place.folder_id)
+        if not len(records):
+            return "stray", "neither a log nor a description"
+        if place.folder_id is None and "run_start" in records.key:
+            message = "a run's log that stands in no result folder; it counts nowhere"
+            self.issues.add("warning", "log_outside_results", message, path)
+        self.folders.extra_log(place, records.key)
+        return "extra_log", "not named and placed as a result log (result_*.txt)"
+
+    def _run(self, path: str, place: Place, records: Records) -> None:
+        folder = place.benchmark_folder or LogView(records).benchmark() or ""
+        rule = self.rounds.rule(self.round.round_id, folder)
+        facts = run_facts(records, rule)
+        self.folders.log(place, facts.benchmark_reported)
+        self.issues.of_run(path, place, facts, rule, self.rounds, self.round.round_id)
+        row = {name: getattr(facts, name) for name in _RUN_COLUMNS}
+        self.rows["run"].append(
+            {
+                "path": path,
+                "folder_id": place.folder_id,
+                "run_number": run_number(path),
+                **row,
+            }
+        )
+
+    def _system(self, file: SourceFileLike, place: Place) -> None:
+        description = read_description(file.data, file.path)
+        self.folders.system(file.path)
+        for issue in description.issues:
+            self.issues.add(issue.level, issue.kind, issue.message, file.path, issue.line_number)
+        self.rows["system"].append(
+            {
+                "path": file.path,
+                "submitter_folder": place.submitter_folder,
+                "package_folder": place.package_folder,
+                "system_folder": place.system_folder,
+                "parse_dialect": description.parse_dialect,
+                **description.reported,
+                "fields_json": description.fields_json,
+            }
+        )
+
+    def _scaling(self, file: SourceFileLike, place: Place) -> None:
+        factor, problem = read_scaling(file.data)
+        if problem is not None:
+            level, kind, message = problem
+            self.issues.add(level, kind, message, file.path, folder_id=place.folder_id)
+        self.rows["scaling"].append(
+            {"path": file.path, "folder_id": place.folder_id, "scaling_factor": factor}
+        )
+
+    def _power(
+        self, file: SourceFileLike, place: Place, records: Records
+    ) -> tuple[str, str | None]:
+        facts = power_facts(file.data, records, file.path.rpartition("/")[2])
+        if facts is None:
+            return "stray", "in a power folder, but holds no readings"
+        if facts.energy_j is None and (facts.reading_count or facts.device_kind == "total"):
+            message = "no energy: its readings, window or efficiency are missing or cannot be"
+            self.issues.add(
+                "warning", "power_log_unreadable", message, file.path, folder_id=place.folder_id
+            )
+        self.rows["power"].append(
+            {
+                "path": file.path,
+                "folder_id": place.folder_id,
+                "run_stem": place.run_stem,
+                **asdict(facts),
+            }
+        )
+        return "power", None
+
+    def finish(self) -> dict[str, list[dict[str, Any]]]:
+        """Every table but event, checked against what was seen."""
+        folders = self.folders.rows()
+        logs = sum(row["kind"] == "result_log" for row in self.rows["source_file"])
+        if len(folders) != self.folders.seen_count or logs != len(self.rows["run"]):
+            raise ReconciliationError(
+                f"{self.round.round_id}: {self.folders.seen_count} folders and {logs} result logs "
+                f"were seen, {len(folders)} and {len(self.rows['run'])} rows would be written; "
+                "please report this"
+            )
+        return {**self.rows, "folder": folders, "issue": self.issues.rows()}
+
+
+def _batch(table: str, rows: list[dict[str, Any]]) -> pa.RecordBatch:
+    schema = contract(f"raw.{table}").arrow_schema()
+    return pa.RecordBatch.from_pylist(rows, schema=schema)

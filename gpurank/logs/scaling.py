@@ -1,0 +1,40 @@
+"""scaling.json: the factor by which a result is scaled back."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from gpurank.logs.quality import quantity
+
+_SMALLEST, _LARGEST = 1.0, 2.0
+
+
+def read_scaling(data: bytes) -> tuple[float | None, tuple[str, str, str] | None]:
+    """(factor, problem) of a scaling.json; a problem is (level, kind, message).
+
+    The factor is None where it cannot be read or cannot be: the rules only ever scale back, by
+    less than a fifth so far. Then the result has no score.
+    """
+    try:
+        document: Any = json.loads(data.decode("utf-8-sig"), object_pairs_hook=_object)
+    except (ValueError, RecursionError):
+        document = None
+    value = document.get("scaling_factor") if isinstance(document, dict) else None
+    factor = quantity(value)
+    if factor is None or factor <= 0:
+        message = "no usable scaling_factor stands in it, so the result has no score"
+        return None, ("error", "scaling_unreadable", message)
+    if not _SMALLEST <= factor <= _LARGEST:
+        message = (
+            f"scaling_factor {factor:g} is outside {_SMALLEST:g} to {_LARGEST:g}, "
+            "so the result has no score"
+        )
+        return None, ("error", "scaling_implausible", message)
+    return factor, None
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object; a key that is there twice with different values has none."""
+    filed = dict(pairs)
+    return filed | dict.fromkeys(key for key, value in pairs if filed[key] != value)

@@ -1,0 +1,246 @@
+"""Stage 3: rank configurations by what they cost when waiting costs something too.
+
+score = T * (N + lambda) = AM + lambda * T, chip-minutes, lower is better. It is a sum of an entry's
+own numbers, so that no other entry can reorder two. docs/method.md, section 3.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from gpurank.method.lambda_hull import best_intervals
+from gpurank.method.noise import (
+    RunNoise,
+    lambda_draws,
+    run_draws,
+    run_noise,
+    site_draws,
+    site_noise,
+)
+from gpurank.method.settings import Floats, Ints, MethodError, MethodSettings, floats
+
+_LEVEL = (0.05, 0.95)
+_TOP = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """The draws of one benchmark, made once and shared by its lists.
+
+    ``run`` and ``site`` are errors of ln T, (draws, n); ``site`` is None where no cell is large
+    enough to measure it. ``position`` finds a result's column.
+    """
+
+    position: dict[str, int]
+    runs: RunNoise
+    site_sd: float | None
+    run: Floats
+    site: Floats | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """One entry of a list; field names are the columns of analysis.ranking.
+
+    Ranks share by the minimum. ``best_for_lambda_high`` is None where the interval has no end
+    (or there is none: then ``best_for_lambda_low`` is None too). Intervals hold 90 % of draws.
+    """
+
+    result_id: str
+    rank: int
+    tie_group: int
+    score_min: float
+    accelerator_count: int
+    accelerator_minutes: float
+    delay_cost: float
+    lambda_chips: float
+    log_score_sd: float
+    best_for_lambda_low: float | None
+    best_for_lambda_high: float | None
+    probability_first: float
+    probability_top_5: float
+    rank_low_run: int
+    rank_high_run: int
+    rank_low_site: int | None
+    rank_high_site: int | None
+    rank_low: int
+    rank_high: int
+
+
+def rankable(frame: pl.DataFrame) -> pl.DataFrame:
+    """Rows that have a score and accelerators, sorted by result_id. CPU-only systems have none."""
+    return frame.filter((pl.col("score_min") > 0) & (pl.col("accelerator_count") > 0)).sort(
+        "result_id"
+    )
+
+
+def unrankable_reason(frame: pl.DataFrame) -> pl.DataFrame:
+    """result_id and reason of rows that stand in no ranking at all."""
+    reason = (
+        pl.when(pl.col("score_min").is_null() | ~(pl.col("score_min") > 0))
+        .then(pl.lit("no score"))
+        .when(pl.col("division").ne_missing("closed"))
+        .then(pl.concat_str(pl.col("division").fill_null("unknown"), pl.lit(" division")))
+        .when(pl.col("accelerator_count").is_null())
+        .then(pl.lit("accelerator count unknown"))
+        .when(pl.col("accelerator_count") == 0)
+        .then(pl.lit("no accelerators (host processors only)"))
+        .when(pl.col("is_same_round_copy").fill_null(False))
+        .then(pl.lit("copy of a result of the same round"))
+    )
+    return frame.select("result_id", reason.alias("reason")).drop_nulls("reason").sort("result_id")
+
+
+def score(time_min: Floats, accelerator_count: Floats, lambda_chips: float) -> Floats:
+    """T * (N + lambda) in chip-minutes, elementwise."""
+    return time_min * (accelerator_count + lambda_chips)
+
+
+def min_ranks(*keys: Floats) -> Ints:
+    """Ranks 1.. by the keys in turn; entries equal in all of them share the lowest rank."""
+    order = np.lexsort(keys[::-1])
+    same = np.ones(len(order), dtype=np.bool_)
+    for key in keys:
+        same[1:] &= key[order][1:] == key[order][:-1]
+    place = np.arange(1, len(order) + 1)
+    if len(order):
+        same[0] = False
+    place[same] = 0
+    result = np.empty(len(order), dtype=np.int64)
+    result[order] = np.maximum.accumulate(place)
+    return result
+
+
+def tie_groups(scores: Floats, variances: Floats, quantile: float) -> Ints:
+    """Groups 1.. of entries in ranking order that run noise cannot part from their leader.
+
+    j ties with its group's leader i if ln(score_j / score_i) < quantile * sqrt(v_i + v_j); the
+    first that does not leads the next group.
+    """
+    result = np.empty(len(scores), dtype=np.int64)
+    leader, group = 0, 1
+    for j in range(len(scores)):
+        gap = np.log(scores[j] / scores[leader])
+        if gap > 0 and gap >= quantile * np.sqrt(variances[leader] + variances[j]):
+            leader, group = j, group + 1
+        result[j] = group
+    return result
+
+
+def noise(frame: pl.DataFrame, settings: MethodSettings) -> Noise:
+    """Run and site noise of all rankable rows of one benchmark, with their draws.
+
+    SDs are medians over each measurement once (the analysis set) where there is one.
+    """
+    rows = rankable(frame)
+    runs = run_noise(rows, settings)
+    independent = rows.filter(pl.col("is_in_analysis_set"))
+    site_sd = site_noise(independent if len(independent) else rows, settings)
+    ids = rows["result_id"].to_list()
+    return Noise(
+        position={name: i for i, name in enumerate(ids)},
+        runs=runs,
+        site_sd=site_sd,
+        run=run_draws(ids, runs, settings),
+        site=None if site_sd is None else site_draws(ids, site_sd, settings),
+    )
+
+
+def rank(frame: pl.DataFrame, noise: Noise, settings: MethodSettings) -> list[Ranked]:
+    """Rank one list of entries, best first.
+
+    Args:
+        frame: rows of one benchmark; those without score or accelerators are left out.
+        noise: of the same benchmark, covering these rows.
+        settings: lambda, its range and the tie quantile.
+
+    Raises:
+        MethodError: the rows are of several benchmarks.
+    """
+    rows = rankable(frame)
+    if rows["benchmark"].n_unique() > 1:
+        raise MethodError("one list ranks one benchmark; times of several do not compare")
+    if not len(rows):
+        return []
+    rows = _in_order(rows, settings)
+    time, count = floats(rows, "score_min"), floats(rows, "accelerator_count")
+    cost = score(time, count, settings.lambda_chips)
+    ids = rows["result_id"].to_list()
+    columns = np.array([noise.position[name] for name in ids])
+    variances = noise.runs.variance[columns]
+    ranks, ties = min_ranks(cost, count), tie_groups(cost, variances, settings.tie_quantile)
+    best = best_intervals(time, time * count)
+    spread = _spread(np.log(time), count, columns, noise, settings)
+    return [
+        Ranked(
+            result_id=ids[i],
+            rank=int(ranks[i]),
+            tie_group=int(ties[i]),
+            score_min=float(time[i]),
+            accelerator_count=int(count[i]),
+            accelerator_minutes=float(time[i] * count[i]),
+            delay_cost=float(cost[i]),
+            lambda_chips=settings.lambda_chips,
+            log_score_sd=float(np.sqrt(variances[i])),
+            best_for_lambda_low=best[i][0] if i in best else None,
+            best_for_lambda_high=best[i][1] if i in best and np.isfinite(best[i][1]) else None,
+            probability_first=float(spread.first[i]),
+            probability_top_5=float(spread.top[i]),
+            rank_low_run=int(spread.run[0, i]),
+            rank_high_run=int(spread.run[1, i]),
+            rank_low_site=None if spread.site is None else int(spread.site[0, i]),
+            rank_high_site=None if spread.site is None else int(spread.site[1, i]),
+            rank_low=int(spread.all[0, i]),
+            rank_high=int(spread.all[1, i]),
+        )
+        for i in range(len(ids))
+    ]
+
+
+def _in_order(rows: pl.DataFrame, settings: MethodSettings) -> pl.DataFrame:
+    """Best first; equal scores by lower N, then path, the order the rows stand in already."""
+    count = floats(rows, "accelerator_count")
+    cost = score(floats(rows, "score_min"), count, settings.lambda_chips)
+    return rows[np.lexsort((np.arange(len(rows)), count, cost))]
+
+
+@dataclass(frozen=True, slots=True)
+class _Spread:
+    run: Floats
+    site: Floats | None
+    all: Floats
+    first: Floats
+    top: Floats
+
+
+def _spread(
+    log_time: Floats, count: Floats, columns: Ints, noise: Noise, settings: MethodSettings
+) -> _Spread:
+    """Rank intervals under run noise; with site noise; with lambda's range too."""
+    run = noise.run[:, columns]
+    site = run if noise.site is None else run + noise.site[:, columns]
+    fixed = log_time + np.log(count + settings.lambda_chips)
+    weighed = log_time + np.log(count + lambda_draws(settings)[:, None])
+    everything = _draw_ranks(weighed + site)
+    return _Spread(
+        run=_interval(_draw_ranks(fixed + run)),
+        site=None if noise.site is None else _interval(_draw_ranks(fixed + site)),
+        all=_interval(everything),
+        first=(everything == 1).mean(axis=0),
+        top=(everything <= _TOP).mean(axis=0),
+    )
+
+
+def _draw_ranks(scores: Floats) -> Ints:
+    """Ranks 1.. within each row; equal scores keep ranking order."""
+    order = np.argsort(scores, axis=1, kind="stable")
+    ranks = np.empty_like(order)
+    np.put_along_axis(ranks, order, np.arange(1, scores.shape[1] + 1)[None, :], axis=1)
+    return ranks
+
+
+def _interval(ranks: Ints) -> Floats:
+    return np.quantile(ranks, _LEVEL, axis=0, method="inverted_cdf")

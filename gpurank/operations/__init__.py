@@ -1,0 +1,1 @@
+"""Whether the installation is well: what to watch, how fresh, how healthy."""

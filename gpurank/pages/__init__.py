@@ -1,0 +1,1 @@
+"""What is shown: the report, the quality and validation pages, tables of the method."""

@@ -1,0 +1,252 @@
+"""What the pages show, asked of the warehouse once and split by page."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from gpurank.answers.notes import Source
+from gpurank.answers.reading import NoData, ask
+from gpurank.declared.rounds import round_order
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class PageKey:
+    """One list: a benchmark in one round, or (``round_id`` None) over its comparable rounds."""
+
+    benchmark: str
+    round_id: str | None = None
+
+    @property
+    def file_name(self) -> str:
+        """``resnet-v4.0.html``, ``resnet-pooled.html``."""
+        return f"{self.benchmark}-{self.round_id or 'pooled'}.html"
+
+    @property
+    def order(self) -> tuple[str, tuple[int, int]]:
+        """By benchmark, pooled first, then by round."""
+        return self.benchmark, round_order(self.round_id) if self.round_id else (-1, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Everything one page shows; rows are mappings by the columns of docs/tables.md.
+
+    ``entries``: ranked results in ranking order, each with its system, ``runs`` (its logs, kept
+    ones by time) and ``fleet`` (its row of the fleet law or None). ``law``: the fleet law's row or
+    None where the warehouse has none; ``marks`` its break-even counts. ``clusters``: profiles, or
+    one row with the reason why there are none. ``left_out``: reasons with counts. ``software``,
+    ``hardware``, ``progress``: what the same hardware and new generations gained. ``issues``:
+    kinds that touch results of the list, with counts. ``rounds``: rows of marts.round_summary.
+    """
+
+    key: PageKey
+    entries: tuple[Row, ...]
+    sources: tuple[Source, ...]
+    rounds: tuple[Row, ...] = ()
+    law: Row | None = None
+    marks: tuple[Row, ...] = ()
+    clusters: tuple[Row, ...] = ()
+    left_out: tuple[Row, ...] = ()
+    issues: tuple[Row, ...] = ()
+    software: tuple[Row, ...] = ()
+    hardware: tuple[Row, ...] = ()
+    progress: Row | None = None
+    siblings: tuple[PageKey, ...] = ()
+
+    @property
+    def lambda_chips(self) -> float:
+        """The λ the list was ranked with."""
+        return float(self.entries[0]["lambda_chips"])
+
+
+@dataclass(slots=True)
+class _Tables:
+    """Rows of the whole warehouse, by what they are looked up with."""
+
+    entries: dict[PageKey, list[Row]] = field(default_factory=lambda: defaultdict(list))
+    by_benchmark: dict[str, dict[str, list[Row]]] = field(default_factory=dict)
+    left_out: dict[PageKey, list[Row]] = field(default_factory=lambda: defaultdict(list))
+    issues: dict[str, list[Row]] = field(default_factory=lambda: defaultdict(list))
+    rounds: dict[str, Row] = field(default_factory=dict)
+    sources: dict[str, Source] = field(default_factory=dict)
+
+
+_ENTRIES = """
+select r.*, m.accelerator_family, m.accelerator_reported, m.framework, m.division,
+       m.unscaled_min, m.scaling_factor, m.run_count, m.required_run_count, m.source_commit,
+       m.epochs_to_converge, m.throughput_per_s, c.system_path, s.accelerators_per_node,
+       s.socket_count, s.core_count, s.memory_per_node_gib, s.network_gbps_per_node, s.link_rank,
+       s.accelerator_form_factor, s.framework_reported, s.explanation as count_explanation
+from marts.ranking r
+join marts.result m using (result_id)
+join core.result c using (result_id)
+left join marts.system s on s.round_id = c.round_id and s.path = c.system_path
+order by r.benchmark, r.scope, r.rank, r.accelerator_count, r.result_id
+"""
+_RUNS = """
+select result_id, file, run_min, is_converged, convergence_basis, is_kept, start_line
+from marts.run order by result_id, is_kept is not true, run_min nulls last, file
+"""
+_LEFT_OUT = """
+select u.scope, u.round_id, u.benchmark,
+       case when starts_with(u.reason, 'same measurement as ')
+            then 'refiled: the measurement stands in the list under its first filing'
+            else u.reason end as reason,
+       count(*) as result_count
+from marts.unranked u group by all order by result_count desc, reason
+"""
+_ISSUES = """
+select result_id, level, kind, message from marts.issue where result_id is not null
+order by level, kind, message, result_id
+"""
+# Tables that a warehouse may lack: an older one, or one whose analysis left them out.
+_OPTIONAL = {
+    "law": ("fleet_law", "benchmark"),
+    "marks": ("break_even", "benchmark, fleet_efficiency desc"),
+    "fleet": ("fleet_result", "benchmark, result_id"),
+    "clusters": ("cluster_profile", "benchmark, cluster_label"),
+    "software": (
+        "software_progress",
+        "benchmark, from_round_id, submitter, accelerator, accelerator_count, from_result_id",
+    ),
+    "hardware": (
+        "hardware_progress",
+        "benchmark, round_id, accelerator_vendor, is_socketed, accelerator_launch_year, result_id",
+    ),
+    "progress": ("progress", "benchmark"),
+}
+
+
+def pages(con: DuckDBPyConnection) -> tuple[Page, ...]:
+    """Every list of the warehouse as a page, by benchmark, pooled first, then by round.
+
+    Raises:
+        NoData: nothing is ranked.
+    """
+    tables = _read(con)
+    keys = sorted(tables.entries, key=lambda key: key.order)
+    made = [_page(tables, key, keys) for key in keys]
+    if not made:
+        raise NoData("nothing is ranked, so there is nothing to report; see marts.data_quality")
+    return tuple(made)
+
+
+def _read(con: DuckDBPyConnection) -> _Tables:
+    tables = _Tables()
+    for row in _rows(con, "select * from marts.round_summary"):
+        tables.rounds[row["round_id"]] = row
+    for row in _rows(
+        con, "select round_id, source_commit, taken_at::varchar as taken_at from raw.round_version"
+    ):
+        tables.sources[row["round_id"]] = Source(
+            row["round_id"], row["source_commit"], row["taken_at"]
+        )
+    for name, (table, order) in _OPTIONAL.items():
+        split: dict[str, list[Row]] = defaultdict(list)
+        for row in _optional(con, table, order):
+            split[row["benchmark"]].append(row)
+        tables.by_benchmark[name] = split
+    runs: dict[str, list[Row]] = defaultdict(list)
+    for row in _rows(con, _RUNS):
+        runs[row["result_id"]].append(row)
+    for row in _rows(con, _ISSUES):
+        tables.issues[row["result_id"]].append(row)
+    fleet = {
+        row["result_id"]: row for rows in tables.by_benchmark["fleet"].values() for row in rows
+    }
+    for row in _rows(con, _ENTRIES):
+        row["runs"] = tuple(runs[row["result_id"]])
+        row["fleet"] = fleet.get(row["result_id"])
+        row["issues"] = tuple(tables.issues.get(row["result_id"], ()))
+        tables.entries[_key(row)].append(row)
+    for row in _rows(con, _LEFT_OUT):
+        tables.left_out[_key(row)].append(row)
+    return tables
+
+
+def _key(row: Row) -> PageKey:
+    return PageKey(row["benchmark"], None if row["scope"] == "pooled" else row["round_id"])
+
+
+def _page(tables: _Tables, key: PageKey, keys: Sequence[PageKey]) -> Page:
+    entries = tables.entries[key]
+    named = {row["round_id"] for row in entries}
+    rounds = sorted(named, key=round_order)
+    of = {name: split.get(key.benchmark, []) for name, split in tables.by_benchmark.items()}
+    return Page(
+        key=key,
+        entries=tuple(entries),
+        sources=tuple(tables.sources[name] for name in rounds if name in tables.sources),
+        rounds=tuple(tables.rounds[name] for name in rounds if name in tables.rounds),
+        law=of["law"][0] if of["law"] else None,
+        marks=tuple(of["marks"]),
+        clusters=tuple(of["clusters"]),
+        left_out=tuple(_summed(tables.left_out[key])),
+        issues=tuple(_issue_kinds(entries)),
+        software=tuple(
+            row
+            for row in of["software"]
+            if key.round_id is None or key.round_id in (row["from_round_id"], row["to_round_id"])
+        ),
+        hardware=tuple(row for row in of["hardware"] if key.round_id in (None, row["round_id"])),
+        progress=of["progress"][0] if of["progress"] else None,
+        siblings=tuple(other for other in keys if other.benchmark == key.benchmark),
+    )
+
+
+def _summed(rows: Sequence[Row]) -> list[Row]:
+    """A pooled list leaves out results of several rounds: one row a reason."""
+    counts: dict[str, int] = defaultdict(int)
+    for row in rows:
+        counts[row["reason"]] += row["result_count"]
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return [{"reason": reason, "result_count": count} for reason, count in ordered]
+
+
+def _issue_kinds(entries: Sequence[Row]) -> list[Row]:
+    """Kinds of issue that touch results of the list: how many results, one example."""
+    found: dict[tuple[str, str], Row] = {}
+    for entry in entries:
+        for kind in {(issue["level"], issue["kind"]): issue for issue in entry["issues"]}.items():
+            row = found.setdefault(
+                kind[0],
+                {
+                    "level": kind[0][0],
+                    "kind": kind[0][1],
+                    "result_count": 0,
+                    "example": kind[1]["message"],
+                    "result_id": entry["result_id"],
+                },
+            )
+            row["result_count"] += 1
+    severity = {"error": 0, "warning": 1, "info": 2}
+    return sorted(found.values(), key=lambda row: (severity.get(row["level"], 3), row["kind"]))
+
+
+def _optional(con: DuckDBPyConnection, table: str, order: str) -> list[Row]:
+    """Rows of a mart, else of the analysis table behind it; none where neither is there."""
+    there = {
+        row[0]
+        for row in ask(
+            con,
+            "select table_schema from information_schema.tables where table_name = ?",
+            [table],
+        ).rows
+    }
+    for schema in ("marts", "analysis"):
+        if schema in there:
+            return _rows(con, f"select * from {schema}.{table} order by {order}")  # noqa: S608
+    return []
+
+
+def _rows(con: DuckDBPyConnection, sql: str) -> list[Row]:
+    found = ask(con, sql)
+    return [dict(zip(found.columns, row, strict=True)) for row in found.rows]

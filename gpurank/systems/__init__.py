@@ -1,0 +1,1 @@
+"""System descriptions: every dialect read, spellings identified, totals counted."""
