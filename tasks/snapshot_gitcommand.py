@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 from datetime import UTC, datetime
@@ -40,6 +41,8 @@ _TIES = frozenset(
         "GIT_ATTR_SOURCE",
     }
 )
+_ALLOWED = "GIT_ALLOW_PROTOCOL"
+_SPOKEN = {_ALLOWED: "https:http:ssh:git:file"}
 _ALWAYS = (
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
@@ -59,6 +62,7 @@ _REMOTE = (
     "http.lowSpeedLimit=1000",
     "http.lowSpeedTime=60",
 )
+_COMMITTED = re.compile(rb"^committer [^\n]*> (\d{1,12}) [+-]\d{4}$", re.MULTILINE)
 _NO_SPACE = ("no space left on device", "disk quota exceeded")
 _TRANSIENT = (
     "could not resolve",
@@ -126,8 +130,10 @@ def local_git(*arguments: str) -> bytes:
 def commit_time(where: str, commit: str) -> str | None:
     """When a commit at hand was made (its committer's clock), UTC, ISO; None where unknown."""
     try:
-        output = local_git(where, "log", "-1", "--format=%ct", commit, "--")
-        return datetime.fromtimestamp(int(output), UTC).isoformat()
+        # Not `git log`: a checkout's own configuration may name a program that it would run.
+        head = local_git(where, "cat-file", "commit", commit).partition(b"\n\n")[0]
+        match = _COMMITTED.search(head)
+        return datetime.fromtimestamp(int(match[1]), UTC).isoformat() if match else None
     except (GitFailed, ValueError, OverflowError, OSError):
         return None
 
@@ -138,8 +144,13 @@ def local_command(*arguments: str) -> list[str]:
 
 
 def local_environment() -> dict[str, str]:
-    """Environment of a git command that heeds no configuration but the repository's."""
-    return _environment() | {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
+    """Environment of a git command that heeds no configuration but the repository's.
+
+    No protocol at all is allowed: a checkout's own configuration, which is somebody else's, could
+    allow one again where only a setting forbids it, and git would fetch what the checkout lacks.
+    """
+    closed = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, _ALLOWED: ""}
+    return _environment() | closed
 
 
 def remote_git(
@@ -157,7 +168,7 @@ def remote_git(
     where = () if repository is None else (f"--git-dir={repository}",)
     command = _command((*_ALWAYS, *_REMOTE), (*where, *arguments))
     try:
-        code, output, errors = _run(command, _environment(), feed, timeout_s)
+        code, output, errors = _run(command, _environment() | _SPOKEN, feed, timeout_s)
     except subprocess.TimeoutExpired:
         raise SourceUnavailable(
             f"{url} gave no complete answer in {timeout_s:.0f} s; try again later"

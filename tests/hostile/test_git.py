@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -94,6 +95,73 @@ def test_submodules_are_not_fetched(tmp_path: Path, remote: Path) -> None:
     found = list(files(pin("v4.0", str(remote)), tmp_path / "cache"))
     assert [file.path for file in found] == ["results/a.txt"]
     assert not list(tmp_path.rglob("harmed"))
+
+
+SIGNED = """\
+tree {tree}
+author t <t@example.org> 1700000000 +0000
+committer t <t@example.org> 1700000000 +0000
+gpgsig -----BEGIN PGP SIGNATURE-----
+ x
+ -----END PGP SIGNATURE-----
+
+x
+"""
+# What a repository's own configuration may ask of whoever reads it.
+CONFIGURED: dict[str, dict[str, str]] = {
+    "signatures": {"log.showSignature": "true", "gpg.program": "{harm}"},
+    "helper": {"protocol.ext.allow": "always", "remote.far.url": "ext::{harm}"},
+    "upload": {"protocol.file.allow": "always", "remote.far.url": "{work}",
+               "remote.far.uploadpack": "{harm}"},
+    "ssh": {"protocol.ssh.allow": "always", "remote.far.url": "ssh://h/r",
+            "core.sshCommand": "{harm}"},
+    "pager": {"core.pager": "{harm}", "pager.log": "{harm}", "core.editor": "{harm}"},
+    "monitor": {"core.fsmonitor": "{harm}", "core.alternateRefsCommand": "{harm}",
+                "uploadpack.packObjectsHook": "{harm}", "core.askPass": "{harm}"},
+    "alias": {"alias.cat-file": "!{harm}", "alias.ls-tree": "!{harm}"},
+    "filter": {"filter.x.smudge": "{harm}", "filter.x.clean": "{harm}", "diff.x.textconv": "{harm}",
+               "diff.external": "{harm}"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("is_bare", [False, True])
+@pytest.mark.parametrize("name", CONFIGURED)
+def test_a_repository_cannot_have_its_programs_run(
+    tmp_path: Path, name: str, is_bare: bool
+) -> None:
+    """The repository lacks a tree besides, so that git would go and fetch it if it may."""
+    mark, harm = tmp_path / "harmed", tmp_path / "harm.sh"
+    harm.write_text(f"#!/bin/sh\ntouch {mark}\n")
+    harm.chmod(0o755)
+    work = tmp_path / "training_results_v4.0"
+    git(tmp_path, "init", "-q", "-b", "main", str(work))
+    (work / "Sub" / "systems").mkdir(parents=True)
+    (work / "Sub" / "systems" / "a.json").write_text("{}")
+    (work / ".gitattributes").write_text("* filter=x diff=x\n")
+    git(work, "add", "-A")
+    root = git(work, "write-tree").strip()
+    commit = git(
+        work, "hash-object", "-t", "commit", "-w", "--stdin", feed=SIGNED.format(tree=root).encode()
+    ).strip()
+    git(work, "update-ref", "refs/heads/main", commit)
+    if name not in ("signatures", "pager"):
+        lost = git(work, "rev-parse", "HEAD:Sub").strip()
+        (work / ".git" / "objects" / lost[:2] / lost[2:]).unlink()
+    promised = {"extensions.partialClone": "far", "core.repositoryFormatVersion": "1",
+                "remote.far.promisor": "true"}  # fmt: skip
+    for key, value in {**promised, **CONFIGURED[name]}.items():
+        git(work, "config", key, value.format(harm=harm, work=work))
+    for hook in ("post-checkout", "reference-transaction", "post-index-change"):
+        (work / ".git" / "hooks").mkdir(exist_ok=True)
+        shutil.copy(harm, work / ".git" / "hooks" / hook)
+    source = work.rename(tmp_path / "training_results_v4.0.git") / ".git" if is_bare else work
+    try:
+        taken = pin("v4.0", source)
+        assert is_bare or taken.kind == "tree"
+        list(files(taken, tmp_path / "cache"))
+    except SourceError:
+        assert is_bare
+    assert not mark.exists()
 
 
 @pytest.mark.parametrize(
