@@ -16,7 +16,7 @@ SELECT
     run.* EXCLUDE (duration_ms, is_converged),
     -- A clock that cannot be an absolute time still gives true differences.
     CASE
-        WHEN run.start_ms >= bound.low
+        WHEN run.start_ms BETWEEN bound.low AND bound.high
             THEN make_timestamp((round(run.start_ms) * 1000)::BIGINT)
     END AS started_at,
     CASE
