@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,6 +22,8 @@ from marts.ranking r join marts.result m using (result_id)
 where r.scope = 'round' and r.rank <= 3
 order by r.benchmark, r.round_id desc, r.rank, r.result_id
 """
+
+_MARKUP = re.compile(r"[\\`*_\[\]()|!#~]")
 
 _CHANGED = """
 select round_id, kind, subject_id, field_name, old_value, new_value from marts.change
@@ -85,14 +89,15 @@ def _changes(moved: Sequence[str], settings: Settings) -> list[str]:
 
 
 def _cell(value: str | None) -> str:
-    return (value or "").replace("|", "\\|").replace("\n", " ")
+    """Text as text: no markup, link or cell of it reaches the page."""
+    return _MARKUP.sub(r"\\\g<0>", html.escape(value or "")).replace("\n", " ")
 
 
 def validation(settings: Settings, reports: Sequence[ValidationReport]) -> None:
     """Markdown of the validation: counts, and each failed check in a sentence."""
     lines = ["# Validation", "", "| subject | checks | warnings |", "|---|---|---|"]
     lines += [f"| {r.subject} | {len(r.results)} | {len(r.warnings)} |" for r in reports]
-    lines += ["", *(f"- {w.sentence()}" for r in reports for w in r.warnings)]
+    lines += ["", *(f"- {_cell(w.sentence())}" for r in reports for w in r.warnings)]
     lines += ["", f"Page: {settings.reports_dir / 'validation-warehouse.html'}"]
     create_markdown_artifact("\n".join(lines), key="validation", description="Contracts checked")
 

@@ -265,7 +265,9 @@ def _tell(code: int, message: str) -> None:
 
         logs.write("error", message, exit_code=code)
     else:
-        print(f"gpurank: {message}", file=sys.stderr)
+        from flows.plain import say
+
+        say(f"gpurank: {message}", sys.stderr)
 
 
 if __name__ == "__main__":

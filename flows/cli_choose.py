@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flows.cli_read import Benchmark, Form, Output, Round
+from flows.plain import say
 from flows.render import Format, into, show, tell, write_json
 from gpurank.settings import load
 
@@ -145,26 +146,24 @@ def _text(found: Chosen, notes: tuple[str, ...]) -> None:
     best = choice.recommended
     where = f"{found.rounds[0]} to {found.rounds[-1]}" if found.rounds[1:] else found.rounds[0]
     if best is None:
-        print(f"{found.benchmark}, {where}: no filed system keeps these limits.")
+        say(f"{found.benchmark}, {where}: no filed system keeps these limits.")
     else:
         one = best.candidate
-        print(
+        say(
             f"{found.benchmark}, {where}: {one.submitter} {one.system_name} ({one.round_id}), "
             f"{one.accelerator_count} x {one.accelerator}: {one.score_min:,.2f} min, "
             f"{best.cost:,.1f} {choice.cost.unit} (derived)"
         )
         ties = sum(row.is_tie for row in choice.options)
         if ties:
-            print(f"Run noise alone cannot part it from {ties} other option(s).")
+            say(f"Run noise alone cannot part it from {ties} other option(s).")
     heads = {**_OPTIONS, **(_PRICED if choice.cost.prices else {})}
     front = _some(answer, "is_on_front", [True], "options on the front: faster costs more")
     if front.rows:
         show(front, Format.table, None, (), heads)
     rest = len(choice.options) - len(front.rows)
     if rest:
-        print(
-            f"{rest} other option(s) stand behind these; --format csv gives each with its reason."
-        )
+        say(f"{rest} other option(s) stand behind these; --format csv gives each with its reason.")
     _outlook(found)
     excluded = _some(answer, "status", ["excluded"], "excluded")
     kinds = Counter(excluded.column("excluded_by"))
@@ -183,7 +182,7 @@ def _outlook(found: Chosen) -> None:
     unit = found.choice.cost.unit
     for saving in found.choice.savings:
         one = saving.candidate
-        print(
+        say(
             f"With {saving.within_min:,.2f} min allowed, {one.submitter} {one.system_name} "
             f"({one.accelerator_count} x {one.accelerator}, {one.round_id}) saves "
             f"{saving.saved:,.1f} {unit} ({saving.saved_share:.1%})."
@@ -199,13 +198,13 @@ def _outlook(found: Chosen) -> None:
             *(["outside the counts filed with it"] if guess.is_extrapolated else []),
             *([] if guess.is_likely else ["the deadline lies inside the interval"]),
         ]
-        print(
+        say(
             f"Predicted ({guess.label}): {guess.accelerator_count} x {guess.accelerator} with the "
             f"software of {guess.software_round_id}: {guess.score_min:,.2f} min ({interval}), "
             f"{guess.cost:,.1f} {unit}" + (f"; {'; '.join(doubts)}" if doubts else "")
         )
     elif found.prediction_missing_reason:
-        print(f"No prediction: {found.prediction_missing_reason}.")
+        say(f"No prediction: {found.prediction_missing_reason}.")
 
 
 def _some(answer: Answer, column: str, values: list[object], title: str) -> Answer:

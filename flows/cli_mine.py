@@ -10,6 +10,7 @@ import typer
 from flows.cli_read import Form, Output, Round, notes_of, warehouse
 from flows.completion import accelerators as accelerator_names
 from flows.completion import benchmarks
+from flows.plain import say
 from flows.render import Format, into, show, tell, write_json
 
 if TYPE_CHECKING:
@@ -89,29 +90,29 @@ def _notes(found: Mine) -> tuple[str, ...]:
 
 def _text(found: Mine) -> None:
     result = found.result
-    print(
+    say(
         f"{result.benchmark}, {found.label}: {found.accelerator_count} x {found.accelerator}, "
         f"scored by the rule of {result.round_id}"
     )
     _runs(result)
     if result.score_min is None:
-        print(f"No score: {result.score_missing_reason}. The rule asks for "
+        say(f"No score: {result.score_missing_reason}. The rule asks for "
               f"{result.required_run_count} runs.")  # fmt: skip
     else:
-        print(
+        say(
             f"score {result.score_min:,.3f} min, {found.accelerator_minutes:,.1f} "
             f"accelerator-minutes, delay cost {found.delay_cost:,.1f} (derived): would stand at "
             f"{found.would_rank} beside the {found.list_count} of {result.round_id}"
         )
         if found.cluster_label is not None:
-            print(f"nearest cluster: {found.cluster_label}, {found.cluster_name}")
+            say(f"nearest cluster: {found.cluster_label}, {found.cluster_name}")
         if found.cluster_note:
-            print(f"  {found.cluster_note}")
+            say(f"  {found.cluster_note}")
         if found.fleet_efficiency is not None:
-            print(f"fleet efficiency at {found.accelerator_count}: {found.fleet_efficiency:.2f} "
+            say(f"fleet efficiency at {found.accelerator_count}: {found.fleet_efficiency:.2f} "
                   "of that at 8")  # fmt: skip
         if found.expected_min is not None and found.expected_ratio is not None:
-            print(
+            say(
                 f"published systems of this kind take {found.expected_min:,.2f} min by the fleet "
                 f"law (derived prediction); yours is {found.expected_ratio:.2f} times that"
             )
@@ -122,11 +123,11 @@ def _text(found: Mine) -> None:
 def _runs(result: OwnResult) -> None:
     for run in result.runs:
         time = "no time" if run.run_min is None else f"{run.run_min:,.3f} min"
-        print(f"  {run.file}: {time}, {_told(run, result)}")
+        say(f"  {run.file}: {time}, {_told(run, result)}")
     if result.ignored:
         names = ", ".join(result.ignored[:5])
         more = len(result.ignored) - 5
-        print(f"  not run logs: {names}" + (f" and {more} more" if more > 0 else ""))
+        say(f"  not run logs: {names}" + (f" and {more} more" if more > 0 else ""))
 
 
 def _told(run: OwnRun, result: OwnResult) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flows.completion import benchmarks, result_ids, round_names
+from flows.plain import say
 from flows.render import Format, into, show, tell, write_json
 from gpurank.answers import reading
 from gpurank.answers.notes import Source, footnotes
@@ -161,7 +162,7 @@ def why(
             show(found.runs, form, output, notes)
         return
     with into(output):
-        print("\n".join(explain.text(found)))
+        say("\n".join(explain.text(found)))
         tell(notes)
 
 

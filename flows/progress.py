@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+from flows.plain import say, visible
 from tasks.ingest import Outcome
 
 _LINE_EVERY_S = 5.0
@@ -54,7 +55,7 @@ class Lines(Progress):
 
     def say(self, text: str) -> None:
         with self._lock:
-            print(text, file=sys.stderr, flush=True)
+            say(text, sys.stderr)
 
 
 class Bars(Lines):
@@ -96,7 +97,7 @@ class Bars(Lines):
         super().finished(outcome)
 
     def say(self, text: str) -> None:
-        self.bars.console.print(text, markup=False, highlight=False, soft_wrap=True)
+        self.bars.console.print(visible(text), markup=False, highlight=False, soft_wrap=True)
 
 
 _current: ContextVar[Progress | None] = ContextVar("progress", default=None)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import math
-import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
@@ -14,6 +13,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
+from flows.plain import in_one_line, say, visible
 from gpurank.answers.reading import Answer
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from flows.fitting import Column
 
 
-_FORMULA = frozenset("=+-@\t\r")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+# The wide forms are what Excel takes for the same signs in East Asian locales.
+_FORMULA = frozenset("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
 
 
 class Format(StrEnum):
@@ -80,7 +80,7 @@ def _text(
         json.dump(rows, stream, ensure_ascii=False, indent=1, allow_nan=False, default=str)
         stream.write("\n")
     for note in notes:
-        print(note, file=sys.stderr)
+        say(note, sys.stderr)
 
 
 def _table(
@@ -105,8 +105,8 @@ def _table(
     room = console.width if stream.isatty() else None
     fitted = fit([_column(answer, place, head) for place, head in heads], room, drop)
     table = Table(
-        title=answer.title, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False,
-        collapse_padding=True,
+        title=answer.title and in_one_line(answer.title), box=box.SIMPLE_HEAD, title_justify="left",
+        pad_edge=False, collapse_padding=True,
     )  # fmt: skip
     for one in fitted.columns:
         justify: Literal["left", "right"] = "right" if one.is_number else "left"
@@ -132,7 +132,8 @@ def tell(notes: Sequence[str], stream: TextIO | None = None) -> None:
     out = sys.stdout if stream is None else stream
     console = _console(out)
     for note in notes:
-        console.print(note, style="dim", markup=False, highlight=False, soft_wrap=not out.isatty())
+        text = visible(note)
+        console.print(text, style="dim", markup=False, highlight=False, soft_wrap=not out.isatty())
 
 
 def _console(stream: TextIO) -> Console:
@@ -149,7 +150,7 @@ def _column(answer: Answer, place: int, head: str) -> Column:
 
     values = [row[place] for row in answer.rows]
     is_number = any(isinstance(v, int | float) and not isinstance(v, bool) for v in values)
-    return Column(head, tuple(map(_cell, values)), is_number)
+    return Column(in_one_line(head), tuple(map(_cell, values)), is_number)
 
 
 def _cell(value: Any) -> str:
@@ -163,8 +164,7 @@ def _cell(value: Any) -> str:
         return ", ".join(_cell(item) for item in value)
     if isinstance(value, datetime):
         return value.isoformat(sep=" ", timespec="seconds")
-    # What submitters wrote must not steer the terminal.
-    return _CONTROL.sub(" ", str(value))
+    return in_one_line(str(value))
 
 
 def _number(value: float) -> str:
@@ -197,7 +197,7 @@ def _csv_cell(value: Any) -> Any:
         return plain
     # Python before 3.13 leaves a bare carriage return unquoted, which ends the row for a reader.
     text = f"'{plain}" if plain[:1] in _FORMULA else plain
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    return visible(text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def write_parquet(table: Any, output: Path | None, notes: Sequence[str] = ()) -> None:

