@@ -5,8 +5,9 @@ VENV   ?= .venv
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
              $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $$p && break; done)
 BIN    := $(VENV)/bin
-LOCK    = uv pip compile --universal --python-version 3.11 --generate-hashes \
-          --no-emit-index-url --no-header --no-annotate --quiet pyproject.toml --group build
+PIN     = uv pip compile --universal --python-version 3.11 --generate-hashes \
+          --no-emit-index-url --no-header --no-annotate --quiet
+LOCK    = $(PIN) pyproject.toml --group build
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint types lock facts docs site dist bench fuzz audit clean
@@ -34,6 +35,7 @@ lock: ## pin every dependency by version and hash again (needs uv)
 	$(LOCK) --output-file requirements.lock
 	$(LOCK) --group dev --constraint requirements.lock --output-file requirements-dev.lock
 	$(LOCK) --group docs --constraint requirements.lock --output-file requirements-docs.lock
+	$(PIN) --no-deps --group axe --output-file requirements-axe.lock
 
 facts: $(BIN)/.run-ready ## rebuild the shipped facts: make facts SOURCE=<mirror folder or URL template>
 	@test -n "$(SOURCE)" || { echo "make facts SOURCE=<mirror folder, or a template with {round}>" >&2; exit 2; }
@@ -80,8 +82,9 @@ $(BIN)/.run-ready: $(BIN)/python requirements.lock pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
-$(BIN)/.test-ready: $(BIN)/.run-ready requirements-dev.lock
+$(BIN)/.test-ready: $(BIN)/.run-ready requirements-dev.lock requirements-axe.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements-axe.lock
 	@touch $@
 
 $(BIN)/.site-ready: $(BIN)/.run-ready requirements-docs.lock

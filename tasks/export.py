@@ -171,13 +171,21 @@ def _write_parquet(table: pa.Table, path: Path) -> None:
 
 
 def _write_csv(table: pa.Table, contract: Contract, path: Path) -> None:
-    """RFC 4180 with LF; lists as JSON, UTC times as ISO 8601, formula-like text quoted by ``'``."""
+    """RFC 4180 with LF; lists as JSON, UTC times as ISO 8601, formula-like text quoted by ``'``.
+
+    An empty text becomes a missing cell: most readers cannot tell the two apart. Truth values are
+    TRUE and FALSE, for R takes ``true`` for a text.
+    """
     import polars as pl
 
     frame = pl.from_arrow(table)
     assert isinstance(frame, pl.DataFrame)
     frame = frame.with_columns(
-        [_cell(column) for column in contract.columns if column.is_text or "list" in column.type]
+        [
+            _cell(column)
+            for column in contract.columns
+            if column.is_text or column.type == "bool" or "list" in column.type
+        ]
     )
     frame.write_csv(path, datetime_format="%Y-%m-%dT%H:%M:%S%.6fZ", line_terminator="\n")
 
@@ -188,11 +196,15 @@ def _cell(column: Column) -> pl.Expr:
     if column.type.startswith("list_"):
         to_json = lambda items: json.dumps(list(items), ensure_ascii=False)  # noqa: E731
         return pl.col(column.name).map_elements(to_json, return_dtype=pl.String)
+    if column.type == "bool":
+        return pl.col(column.name).cast(pl.String).str.to_uppercase()
     text = pl.col(column.name)
     is_formula = text.str.contains(r"^[=+\-@\t\r]")
     return (
         pl.when(is_formula)
         .then(pl.concat_str(pl.lit("'"), text))
+        .when(text == "")
+        .then(None)
         .otherwise(text)
         .alias(column.name)
     )
@@ -208,20 +220,22 @@ def _write_metadata(con: DuckDBPyConnection, files: Sequence[File], folder: Path
     _write_json(folder / "croissant.json", croissant(files, origins, notes, release))
     _write_json(folder / "datapackage.json", data_package(files, origins, notes, release))
     _write_json(folder / _ORIGINS, provenance(origins))
-    text = _README.format(notes="\n\n".join(notes))
+    licences = ", ".join(f"{item.round_id}: {item.licence or 'none on record'}" for item in origins)
+    text = _README.format(notes="\n\n".join(notes), licences=licences)
     (folder / "README.md").write_text(text, encoding="utf-8", newline="\n")
 
 
 def _origins(con: DuckDBPyConnection) -> list[Origin]:
     rows = ask(
         con,
-        "select s.round_id, s.repository, s.source_commit, s.version_id, v.taken_at::varchar "
+        "select s.round_id, s.repository, s.source_commit, s.version_id, v.taken_at::varchar, "
+        "s.source_licence, s.source_licence_basis "
         "from marts.round_summary s join raw.round_version v using (round_id)",
     ).rows
     rows = tuple(sorted(rows, key=lambda row: round_order(row[0])))
     return [
-        Origin(name, repository, commit, version_id, taken_at[:10])
-        for name, repository, commit, version_id, taken_at in rows
+        Origin(name, repository, commit, version_id, taken_at[:10], licence, basis)
+        for name, repository, commit, version_id, taken_at, licence, basis in rows
     ]
 
 
@@ -251,16 +265,24 @@ polars.read_parquet("parquet/marts_ranking.parquet")
 duckdb.sql("from 'parquet/marts_ranking.parquet'")
 ```
 
-```r
-arrow::read_parquet("parquet/marts_ranking.parquet")
+From CSV, where a filed text can be `NA`, which is no missing value; R needs no package:
+
+```python
+pandas.read_csv("csv/marts_ranking.csv", keep_default_na=False, na_values=[""])
+polars.read_csv("csv/marts_ranking.csv", infer_schema_length=None)
+duckdb.sql("from read_csv('csv/marts_ranking.csv', sample_size=-1)")
 ```
 
-In CSV an empty cell is a missing value, times are UTC, a list is JSON text, and a text that begins
-with `=`, `+`, `-`, `@`, a tab or a carriage return has `'` before it, so that no spreadsheet runs
-it as a formula; Parquet holds it as it is.
+```r
+read.csv("csv/marts_ranking.csv", na.strings = "", encoding = "UTF-8")
+```
+
+In CSV an empty cell is a missing value or an empty text, truth is TRUE or FALSE, times are UTC, a
+list is JSON text, and a text that begins with `=`, `+`, `-`, `@`, a tab or a carriage return has
+`'` before it, so that no spreadsheet runs it as a formula; Parquet holds each as it is.
 
 The tables and their making: Apache-2.0. What they are derived from stands under the licence of
-each round's repository; no raw file is contained. Data as is, without endorsement.
+each round's repository ({licences}); no raw file is contained. Data as is, without endorsement.
 
 {notes}
 """

@@ -78,13 +78,19 @@ _CONTEXT: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a round's data came from: repository, commit (None: unknown), raw version, day."""
+    """Where a round's data came from: repository, commit (None: unknown), raw version, day.
+
+    ``licence`` is that of the repository (SPDX; None: none on record), ``licence_basis`` how it is
+    known.
+    """
 
     round_id: str
     repository: str
     commit: str | None
     version_id: str
     taken_on: str
+    licence: str | None = None
+    licence_basis: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,18 +124,24 @@ def croissant(
         "datePublished": max(origin.taken_on for origin in origins),
         "version": version,
         "citeAs": f"gpurank {version}. {TITLE}. " + " ".join(notes),
-        "isBasedOn": [
-            {
-                "@type": "sc:Dataset",
-                "name": f"MLPerf® Training {origin.round_id} results",
-                "url": _tree(origin),
-                "version": origin.version_id,
-            }
-            for origin in origins
-        ],
+        "isBasedOn": [_based_on(origin) for origin in origins],
         "distribution": [_file_object(file) for file in files],
         "recordSet": [_record_set(tables[name]) for name in sorted(tables)],
     }
+
+
+def _based_on(origin: Origin) -> dict[str, Any]:
+    made = {
+        "@type": "sc:Dataset",
+        "name": f"MLPerf® Training {origin.round_id} results",
+        "url": _tree(origin),
+        "version": origin.version_id,
+    }
+    return made | ({"license": _licence_url(origin.licence)} if origin.licence else {})
+
+
+def _licence_url(licence: str) -> str:
+    return f"https://spdx.org/licenses/{licence}"
 
 
 def _file_object(file: File) -> dict[str, Any]:
@@ -187,7 +199,8 @@ def data_package(
         "sources": [
             {
                 "title": f"MLPerf® Training {origin.round_id} results, "
-                f"commit {origin.commit or 'unknown'}, version {origin.version_id}",
+                f"commit {origin.commit or 'unknown'}, version {origin.version_id}, "
+                f"licence {origin.licence or 'not on record'}",
                 "path": _tree(origin),
             }
             for origin in origins
@@ -249,6 +262,8 @@ def provenance(origins: Sequence[Origin]) -> list[Mapping[str, str | None]]:
             "commit": origin.commit,
             "version_id": origin.version_id,
             "taken_on": origin.taken_on,
+            "licence": origin.licence,
+            "licence_basis": origin.licence_basis,
         }
         for origin in origins
     ]

@@ -11,7 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
+
+from gpurank.settings import load
+from tasks.shipped import facts_dir
+
+ROOT = Path(__file__).resolve().parents[2]
 
 START_MS = 1_700_000_000_000
 # Minutes of the five runs of each system: the olympic mean is that of the middle three.
@@ -149,3 +155,21 @@ def orchestrator() -> Iterator[None]:
 
     with prefect_test_harness(server_startup_timeout=120):
         yield
+
+
+@pytest.fixture(scope="session")
+def shipped_home(orchestrator: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder with the warehouse of the shipped facts: the demo's, else made here."""
+    versions = {(path.parent.name, path.name) for path in facts_dir().glob("*/*") if path.is_dir()}
+    for name in filter(None, [os.environ.get("GPURANK_HOME"), str(ROOT / "data" / "demo")]):
+        path = load(home=name, environ={}).warehouse_path
+        if path.is_file():
+            with duckdb.connect(str(path), read_only=True) as con:
+                sql = "select round_id, version_id from marts.round_summary"
+                if set(con.execute(sql).fetchall()) == versions:
+                    return path.parent
+    from flows.backfill import backfill
+
+    folder = tmp_path_factory.mktemp("shipped") / "home"
+    backfill("all", None, str(folder), use_shipped=True)
+    return folder

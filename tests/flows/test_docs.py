@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import os
 import re
 import shlex
 import shutil
@@ -20,10 +19,9 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from query_book import BOOK, rewritten
 
 from flows import cli
-from gpurank.settings import load
-from tasks.shipped import facts_dir
 
 pytestmark = pytest.mark.flow
 
@@ -79,24 +77,6 @@ BLOCKS = blocks()
 RUNNABLE = [one for one in BLOCKS if one.kind in RUN and one.why_not is None]
 
 
-@pytest.fixture(scope="session")
-def shipped_home(orchestrator: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data folder with the warehouse of the shipped facts: the demo's, else made here."""
-    versions = {(path.parent.name, path.name) for path in facts_dir().glob("*/*") if path.is_dir()}
-    for name in filter(None, [os.environ.get("GPURANK_HOME"), str(ROOT / "data" / "demo")]):
-        path = load(home=name, environ={}).warehouse_path
-        if path.is_file():
-            with duckdb.connect(str(path), read_only=True) as con:
-                sql = "select round_id, version_id from marts.round_summary"
-                if set(con.execute(sql).fetchall()) == versions:
-                    return path.parent
-    from flows.backfill import backfill
-
-    folder = tmp_path_factory.mktemp("shipped") / "home"
-    backfill("all", None, str(folder), use_shipped=True)
-    return folder
-
-
 @pytest.fixture
 def here(shipped_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A working folder of its own, beside a copy of the warehouse that commands may write to."""
@@ -149,6 +129,13 @@ def test_commands_run(block: Block, here: Path, monkeypatch: pytest.MonkeyPatch)
 def test_queries_give_rows(block: Block, shipped_home: Path) -> None:
     with duckdb.connect(str(shipped_home / "warehouse.duckdb"), read_only=True) as con:
         assert con.sql(block.text).fetchall()
+
+
+def test_the_printed_answers_are_those_of_the_shipped_rounds(shipped_home: Path) -> None:
+    with duckdb.connect(str(shipped_home / "warehouse.duckdb"), read_only=True) as con:
+        assert rewritten(con) == BOOK.read_text(encoding="utf-8"), (
+            "docs/queries.md is stale; look, then: python tests/query_book.py WAREHOUSE"
+        )
 
 
 @pytest.mark.parametrize(

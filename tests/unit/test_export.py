@@ -37,6 +37,7 @@ columns:
   - {name: minutes, type: double, unit: min, nullable: true, doc: how long}
   - {name: parts, type: list_string, nullable: true, doc: its parts}
   - {name: made_at, type: timestamp, nullable: true, doc: when}
+  - {name: is_whole, type: bool, nullable: true, doc: whether}
 """
 
 
@@ -68,7 +69,8 @@ def settings(tmp_path: Path) -> Settings:
 def _insert_round(con: duckdb.DuckDBPyConnection) -> None:
     given: dict[str, Any] = {
         "round_id": "v4.0", "published_on": date(2024, 6, 12), "repository": ORIGIN.repository,
-        "source_commit": COMMIT, "version_id": "a-b",
+        "source_commit": COMMIT, "version_id": "a-b", "source_licence": "Apache-2.0",
+        "source_licence_basis": "told",
     }  # fmt: skip
     names, values = [], []
     for row in con.execute("describe marts.round_summary").fetchall():
@@ -96,6 +98,12 @@ def test_an_export_is_whole_described_and_repeatable(settings: Settings, tmp_pat
     assert read["round_id"].to_list() == ["v4.0"]
     assert not missing((first / "README.md").read_text(encoding="utf-8"))
     assert not missing(described["description"])
+    (origin,) = json.loads((first / "origins.json").read_text(encoding="utf-8"))
+    assert origin["licence"] == "Apache-2.0" and origin["licence_basis"] == "told"
+    assert described["isBasedOn"][0]["license"] == "https://spdx.org/licenses/Apache-2.0"
+    package = json.loads((first / "datapackage.json").read_text(encoding="utf-8"))
+    assert package["sources"][0]["title"].endswith("licence Apache-2.0")
+    assert "v4.0: Apache-2.0" in (first / "README.md").read_text(encoding="utf-8")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["home", "one", "two"]
 
 
@@ -126,15 +134,16 @@ def test_without_a_warehouse_or_before_its_day_nothing_is_written(
 
 
 def test_cells_run_no_formula_and_come_back_as_they_were(tmp_path: Path) -> None:
-    texts = ["=1+1", "+a", "-b", "@c", "\tx", "\rx", "plain", "a=b", 'q"uote, "', "'=x"]
+    texts = ["=1+1", "+a", "-b", "@c", "\tx", "\rx", "plain", "a=b", 'q"uote, "', "'=x", ""]
     table = pa.table(
         {
             "name": texts,
-            "minutes": pa.array([-1.5, 0.1 + 0.2, *[None] * 8], pa.float64()),
-            "parts": pa.array([["-a", "é"], [], *[None] * 8], pa.list_(pa.string())),
+            "minutes": pa.array([-1.5, 0.1 + 0.2, *[None] * 9], pa.float64()),
+            "parts": pa.array([["-a", "é"], [], *[None] * 9], pa.list_(pa.string())),
             "made_at": pa.array(
-                [datetime(2026, 1, 2, 3, 4, 5, 600, UTC), *[None] * 9], pa.timestamp("us", "UTC")
+                [datetime(2026, 1, 2, 3, 4, 5, 600, UTC), *[None] * 10], pa.timestamp("us", "UTC")
             ),
+            "is_whole": pa.array([True, False, *[None] * 9], pa.bool_()),
         }
     )
     task._write_csv(table, thing(), tmp_path / "x.csv")
@@ -144,6 +153,8 @@ def test_cells_run_no_formula_and_come_back_as_they_were(tmp_path: Path) -> None
     assert [row["name"].removeprefix("'") for row in rows[:6]] == texts[:6]
     assert [row["name"] for row in rows[6:]] == texts[6:]
     assert rows[0]["minutes"] == "-1.5" and float(rows[1]["minutes"]) == 0.1 + 0.2
+    # R takes "true" for a text; an empty text is as missing as null.
+    assert [row["is_whole"] for row in rows[:3]] == ["TRUE", "FALSE", ""]
     assert rows[2]["minutes"] == "" and rows[2]["parts"] == ""
     assert json.loads(rows[0]["parts"]) == ["-a", "é"] and json.loads(rows[1]["parts"]) == []
     assert rows[0]["made_at"] == "2026-01-02T03:04:05.000600Z"
@@ -158,7 +169,7 @@ def test_metadata_says_what_the_contract_says() -> None:
     (records,) = made["recordSet"]
     assert [field["name"] for field in records["field"]] == [c.name for c in thing().columns]
     kinds = [field["dataType"] for field in records["field"]]
-    assert kinds == ["sc:Text", "sc:Float", "sc:Text", "sc:DateTime"]
+    assert kinds == ["sc:Text", "sc:Float", "sc:Text", "sc:DateTime", "sc:Boolean"]
     assert records["field"][1]["description"] == "how long [min]"
     assert records["field"][2]["repeated"] is True
     assert {field["source"]["fileObject"]["@id"] for field in records["field"]} == {
@@ -168,7 +179,13 @@ def test_metadata_says_what_the_contract_says() -> None:
     assert resource["path"] == "csv/marts_thing.csv"
     assert resource["schema"]["primaryKey"] == ["name"]
     fields = resource["schema"]["fields"]
-    assert [field["type"] for field in fields] == ["string", "number", "array", "datetime"]
+    assert [field["type"] for field in fields] == [
+        "string",
+        "number",
+        "array",
+        "datetime",
+        "boolean",
+    ]
     assert fields[0]["constraints"] == {"required": True} and "constraints" not in fields[1]
 
 

@@ -43,6 +43,8 @@ SELECT
     version.round_id,
     round.round_date AS published_on,
     round.repository,
+    licence.licence AS source_licence,
+    licence.basis AS source_licence_basis,
     version.source_commit,
     version.version_id,
     version.valid_from,
@@ -58,6 +60,7 @@ SELECT
     coalesce(list_total.unranked_count, 0) AS unranked_count
 FROM raw.round_version AS version
 JOIN lookup.round AS round USING (round_id)
+LEFT JOIN lookup.source_licence AS licence USING (round_id)
 LEFT JOIN folder_total USING (round_id)
 LEFT JOIN result_total USING (round_id)
 LEFT JOIN run_total USING (round_id)
