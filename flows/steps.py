@@ -19,7 +19,7 @@ from gpurank.settings import Settings
 from gpurank.versions import remote, roundlock
 from gpurank.versions.lock import writing
 from gpurank.versions.store import Store
-from tasks import assemble, ingest, publish, shipped
+from tasks import assemble, ingest, provenance, publish, shipped
 from tasks.ingest import Outcome
 from tasks.load import new_warehouse
 
@@ -148,6 +148,7 @@ def build_warehouse(settings: Settings) -> list[ValidationReport]:
                     reports += [result] if isinstance(result, ValidationReport) else []
                     display.say(f"analysis: {step.name} ({time.monotonic() - started:.1f} s)")
                 assemble.note_warnings(con, reports)
+                name = provenance.current(con)
         except ValidationFailed as error:
             reports.append(error.report)
             raise
@@ -155,5 +156,5 @@ def build_warehouse(settings: Settings) -> list[ValidationReport]:
             assemble.write_page(settings, reports)
         publish.swap(path, settings)
     assemble.write_quality_page(settings)
-    display.say(f"published {settings.warehouse_path}")
+    display.say(f"published {settings.warehouse_path} ({name})")
     return reports

@@ -53,11 +53,12 @@ def load(con: duckdb.DuckDBPyConnection, settings: Settings) -> int:
     Raises:
         NoData: the store holds no round.
     """
+    from tasks import provenance
     from tasks.load import Version, load_raw
     from tasks.lookups import load_lookups
 
     store = Store(settings.raw_dir)
-    versions = []
+    versions, history = [], {}
     for round_id in store.rounds():
         known = publications(store, round_id)
         item = valid_at(known, settings.as_of) if settings.as_of else known[-1]
@@ -65,6 +66,7 @@ def load(con: duckdb.DuckDBPyConnection, settings: Settings) -> int:
             version = item.manifest.version_id
             folder = store.folder(round_id, version)
             versions.append(Version(round_id, version, folder, item.valid_from))
+            history[round_id] = known
     if not versions and store.rounds():
         raise NoData(f"nothing was known by {settings.as_of}; `gpurank rounds` shows since when")
     if not versions:
@@ -72,6 +74,7 @@ def load(con: duckdb.DuckDBPyConnection, settings: Settings) -> int:
             f"no round has been ingested into {settings.home}; "
             "`gpurank run` takes the shipped ones, `gpurank backfill --source …` others"
         )
+    provenance.begin(con, versions, history, settings)
     load_raw(con, versions)
     load_lookups(con)
     return len(versions)
@@ -159,8 +162,8 @@ def note_warnings(con: duckdb.DuckDBPyConnection, reports: Sequence[ValidationRe
     names = [column.name for column in contract("marts.issue").columns]
     for row in issue_rows(merged("warehouse", reports)):
         values = [{**row, "round_id": "all"}.get(name) for name in names]
-        marks = ", ".join("?" for _ in names)
-        con.execute(f"insert into marts.issue values ({marks})", values)  # noqa: S608
+        columns, marks = ", ".join(names), ", ".join("?" for _ in names)
+        con.execute(f"insert into marts.issue ({columns}) values ({marks})", values)  # noqa: S608
 
 
 def write_page(settings: Settings, reports: Sequence[ValidationReport]) -> None:

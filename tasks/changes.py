@@ -103,12 +103,13 @@ def state(con: duckdb.DuckDBPyConnection, round_id: str, lambda_chips: float) ->
 
 def _write(con: duckdb.DuckDBPyConnection, table: str, rows: Sequence[dict[str, Any]]) -> int:
     from gpurank.declared.contracts import contract
-    from tasks.load import insert_rows, sql_type
+    from tasks.load import insert_rows, one_commit, sql_type
 
     declared = contract(table)
     columns = ", ".join(f"{column.name} {sql_type(column.type)}" for column in declared.columns)
-    con.execute(f"CREATE SCHEMA IF NOT EXISTS {declared.layer}")
-    insert_rows(con, table, columns, rows)
+    with one_commit(con):
+        con.execute(f"CREATE SCHEMA IF NOT EXISTS {declared.layer}")
+        insert_rows(con, table, columns, rows)
     return len(rows)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from gpurank.declared.contracts import contract
+from tasks.load import one_commit
 
 if TYPE_CHECKING:
     import polars as pl
@@ -49,8 +50,9 @@ def write(con: duckdb.DuckDBPyConnection, table: str, rows: Iterable[Mapping[str
 
     schema = contract(table).arrow_schema()
     listed = [{name: row[name] for name in schema.names} for row in rows]
-    con.execute(f"CREATE SCHEMA IF NOT EXISTS {table.partition('.')[0]}")
-    con.register("incoming", pa.Table.from_pylist(listed, schema=schema))
-    con.execute(f"CREATE OR REPLACE TABLE {table} AS SELECT * FROM incoming")  # noqa: S608
-    con.unregister("incoming")
+    with one_commit(con):
+        con.execute(f"CREATE SCHEMA IF NOT EXISTS {table.partition('.')[0]}")
+        con.register("incoming", pa.Table.from_pylist(listed, schema=schema))
+        con.execute(f"CREATE OR REPLACE TABLE {table} AS SELECT * FROM incoming")  # noqa: S608
+        con.unregister("incoming")
     return len(listed)

@@ -9,7 +9,7 @@ from typing import Any
 import duckdb
 
 from gpurank.declared import check_sql
-from gpurank.declared.contracts import Check, Contract
+from gpurank.declared.contracts import RUN_ID, Check, Contract
 from gpurank.declared.validation import (
     IMPLIED_WHY,
     filled_columns,
@@ -50,9 +50,9 @@ def first_line(error: BaseException) -> str:
 
 
 def column_types(con: duckdb.DuckDBPyConnection, contract: Contract) -> dict[str, str]:
-    """DuckDB's type of each column of the table, in its order."""
+    """DuckDB's type of each column of the table, in its order, without the one that all have."""
     rows = con.execute(f"describe {check_sql.quoted(contract.table)}").fetchall()
-    return {row[0]: row[1] for row in rows}
+    return {row[0]: row[1] for row in rows if row[0] != RUN_ID or contract.layer == "raw"}
 
 
 def unreadable(contract: Contract, error: Exception) -> Fact:

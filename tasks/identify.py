@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpurank.declared.contracts import RUN_ID
 from gpurank.declared.declarations import CORRECTABLE
-from tasks.load import load_frames
+from tasks.load import load_frames, one_commit
 
 if TYPE_CHECKING:
     import duckdb
@@ -18,11 +19,13 @@ def load_identity(con: duckdb.DuckDBPyConnection) -> None:
     """
     from gpurank.systems.identity import identity_tables
 
-    con.execute("CREATE SCHEMA IF NOT EXISTS identity")
-    con.execute(f"CREATE OR REPLACE TABLE identity.system_reported AS {_corrected_systems()}")
-    systems = con.sql("SELECT * EXCLUDE (version_id) FROM identity.system_reported").pl()
-    issues = con.sql("SELECT * FROM raw.issue ORDER BY ALL").pl()
-    load_frames(con, identity_tables(systems, issues))
+    with one_commit(con):
+        con.execute("CREATE SCHEMA IF NOT EXISTS identity")
+        con.execute(f"CREATE OR REPLACE TABLE identity.system_reported AS {_corrected_systems()}")
+        con.execute(f"ALTER TABLE identity.system_reported DROP COLUMN IF EXISTS {RUN_ID}")
+        systems = con.sql("SELECT * EXCLUDE (version_id) FROM identity.system_reported").pl()
+        issues = con.sql("SELECT * FROM raw.issue ORDER BY ALL").pl()
+        load_frames(con, identity_tables(systems, issues))
 
 
 def _corrected_systems() -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from gpurank.declared.contracts import Contract, contract, contracts
+from gpurank.declared.contracts import RUN_ID, Contract, contract, contracts
 from gpurank.declared.rounds import round_order
 from gpurank.versions.store import read_manifest
 
@@ -42,6 +42,15 @@ _ROUND_VERSION = (
     "source_commit VARCHAR, content_hash VARCHAR, code_hash VARCHAR, "
     "taken_at VARCHAR, file_count BIGINT, byte_count BIGINT, run_id VARCHAR, valid_from TIMESTAMP"
 )
+
+_RUN_ID_DOC = "the run that made the row; lookup.run says of what, and its id in the logs"
+_NOT_NAMED = """
+    SELECT format('{}."{}"', t.schema_name, t.table_name), count(c.column_name) > 0
+    FROM duckdb_tables() AS t LEFT JOIN duckdb_columns() AS c ON
+        c.table_oid = t.table_oid AND c.database_oid = t.database_oid AND c.column_name = ?
+    WHERE t.database_name = current_database() AND c.comment IS NULL
+    GROUP BY ALL ORDER BY ALL
+"""
 
 
 class LoadError(RuntimeError):
@@ -86,18 +95,34 @@ def new_warehouse(path: Path, threads: int | None = None) -> Iterator[duckdb.Duc
 
 @contextmanager
 def one_commit(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
-    """All statements of the block in one transaction: a commit each would cost a disk sync each."""
+    """All statements of the block in one transaction: a commit each would cost a disk sync each.
+
+    New tables get the ``run_id`` of the run that makes them (tasks.provenance.begin): within the
+    transaction, since a column that comes later takes a part of the file again.
+    """
     con.execute("BEGIN")
     try:
         yield
+        _name_run(con)
     except BaseException:
         con.execute("ROLLBACK")
         raise
     con.execute("COMMIT")
 
 
+def _name_run(con: duckdb.DuckDBPyConnection) -> None:
+    ((run,),) = con.execute("SELECT getvariable(?)", [RUN_ID]).fetchall()
+    if run is None:
+        return
+    for table, has_it in con.execute(_NOT_NAMED, [RUN_ID]).fetchall():
+        if not has_it:
+            # The default serves rows that are added afterwards.
+            con.execute(f"ALTER TABLE {table} ADD COLUMN {RUN_ID} VARCHAR DEFAULT '{run}'")
+        con.execute(f"COMMENT ON COLUMN {table}.{RUN_ID} IS '{_RUN_ID_DOC}'")
+
+
 def load_raw(con: duckdb.DuckDBPyConnection, versions: Sequence[Version]) -> None:
-    """Make raw.* of the versions' Parquet, each row with its round_id and version_id.
+    """Make raw.* of the versions' Parquet, each row with its round_id, version_id and run_id.
 
     Raises:
         LoadError: no version, or a table's file is missing or has other columns than its contract.
@@ -117,21 +142,29 @@ def _load_raw_table(
     con: duckdb.DuckDBPyConnection, declared: Contract, versions: Sequence[Version]
 ) -> None:
     columns = ", ".join(f'"{c.name}" {_SQL_TYPES[c.type]}' for c in declared.columns)
-    con.execute(f"CREATE TABLE {declared.table} (round_id VARCHAR, version_id VARCHAR, {columns})")
+    con.execute(
+        f"CREATE TABLE {declared.table} "
+        f"(round_id VARCHAR, version_id VARCHAR, {columns}, {RUN_ID} VARCHAR)"
+    )
     names = ", ".join(f'"{column.name}"' for column in declared.columns)
     order = ", ".join(f'"{name}"' for name in declared.key)
     for version in versions:
         file = version.path / f"{declared.table.partition('.')[2]}.parquet"
         try:
             con.execute(
-                f"INSERT INTO {declared.table} SELECT ?, ?, {names} "  # noqa: S608
+                f"INSERT INTO {declared.table} SELECT ?, ?, {names}, ? "  # noqa: S608
                 f"FROM read_parquet(?) ORDER BY {order}",
-                [version.round_id, version.version_id, str(file)],
+                [version.round_id, version.version_id, run_of(version), str(file)],
             )
         except duckdb.Error as error:
             raise LoadError(
                 f"{file} does not fit {declared.table} ({error}); ingest the round again"
             ) from error
+
+
+def run_of(version: Version) -> str:
+    """The run that read a version; one of before runs were recorded stands for itself."""
+    return read_manifest(version.path).run_id or f"unrecorded-{version.version_id}"
 
 
 def _load_round_versions(con: duckdb.DuckDBPyConnection, versions: Sequence[Version]) -> None:
@@ -140,7 +173,10 @@ def _load_round_versions(con: duckdb.DuckDBPyConnection, versions: Sequence[Vers
         manifest = read_manifest(version.path)
         names = [entry.split()[0] for entry in _ROUND_VERSION.split(", ")]
         at = version.valid_from and version.valid_from.astimezone(UTC).replace(tzinfo=None)
-        known = {"round_id": version.round_id, "version_id": version.version_id, "valid_from": at}
+        known = {
+            "round_id": version.round_id, "version_id": version.version_id, "valid_from": at,
+            RUN_ID: run_of(version),
+        }  # fmt: skip
         rows.append(
             {name: known[name] if name in known else getattr(manifest, name) for name in names}
         )

@@ -38,6 +38,10 @@ _COLUMN_ARGUMENTS = ("column", "column_A", "column_B")
 _COLUMN_LIST_ARGUMENTS = ("column_list", "column_set")
 
 
+# Every table of a warehouse has this column behind its declared ones (tasks/provenance.py).
+RUN_ID = "run_id"
+
+
 class ContractError(ValueError):
     """A contract that cannot be read: says which file, which entry, and what is allowed."""
 

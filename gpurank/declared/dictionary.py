@@ -18,7 +18,8 @@ _HEAD = """# Tables
 Generated from the contracts in `expectations/` by `make docs`
 (`python -m gpurank.declared.dictionary > docs/tables.md`); edit those, not this file.
 [contracts.md](contracts.md) describes their format and the checks that every table has beside the
-ones listed here.
+ones listed here. Behind the columns listed here every table of the warehouse has `run_id`, the run
+that made the row: `join lookup.run using (run_id)`.
 """
 
 
