@@ -221,7 +221,7 @@ def _write_metadata(con: DuckDBPyConnection, files: Sequence[File], folder: Path
     _write_json(folder / "datapackage.json", data_package(files, origins, notes, release))
     _write_json(folder / _ORIGINS, provenance(origins))
     licences = ", ".join(f"{item.round_id}: {item.licence or 'none on record'}" for item in origins)
-    text = _README.format(notes="\n\n".join(notes), licences=licences)
+    text = _README.format(notes="\n\n".join(notes), licences=licences, run=_run(con))
     (folder / "README.md").write_text(text, encoding="utf-8", newline="\n")
 
 
@@ -237,6 +237,11 @@ def _origins(con: DuckDBPyConnection) -> list[Origin]:
         Origin(name, repository, commit, version_id, taken_at[:10], licence, basis)
         for name, repository, commit, version_id, taken_at, licence, basis in rows
     ]
+
+
+def _run(con: DuckDBPyConnection) -> str:
+    runs = ask(con, "select run_id from lookup.run where kind = 'analysis'").rows
+    return str(runs[0][0])
 
 
 def _write_json(path: Path, value: Any) -> None:
@@ -257,7 +262,7 @@ _README = """# Training configurations, ranked and clustered (derived)
 
 `parquet/` and `csv/` hold the same tables; `croissant.json` and `datapackage.json` describe every
 table, column and unit, with the SHA-256 of each file; `origins.json` names the commit and version
-of each round.
+of each round. Every row was made by the run `{run}`.
 
 ```python
 pandas.read_parquet("parquet/marts_ranking.parquet")

@@ -60,6 +60,8 @@ def settings(tmp_path: Path) -> Settings:
             "create table raw.round_version as select 'v4.0' as round_id, "
             "timestamptz '2026-01-02 03:04:05+00' as taken_at"
         )
+        con.execute("create schema lookup")
+        con.execute("create table lookup.run as select 'analysis-1' as run_id, 'analysis' as kind")
         for layer in ("core", "marts"):
             create_empty(con, [contract.table for contract in layer_contracts(layer)])
         _insert_round(con)
@@ -103,7 +105,8 @@ def test_an_export_is_whole_described_and_repeatable(settings: Settings, tmp_pat
     assert described["isBasedOn"][0]["license"] == "https://spdx.org/licenses/Apache-2.0"
     package = json.loads((first / "datapackage.json").read_text(encoding="utf-8"))
     assert package["sources"][0]["title"].endswith("licence Apache-2.0")
-    assert "v4.0: Apache-2.0" in (first / "README.md").read_text(encoding="utf-8")
+    told = (first / "README.md").read_text(encoding="utf-8")
+    assert "v4.0: Apache-2.0" in told and "the run `analysis-1`" in told
     assert sorted(path.name for path in tmp_path.iterdir()) == ["home", "one", "two"]
 
 
