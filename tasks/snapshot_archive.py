@@ -1,7 +1,8 @@
-"""A round read from an archive: streamed twice, never unpacked, trusted in nothing.
+"""A round read from an archive: streamed, never unpacked, trusted in nothing.
 
-The first pass lists the names and proves the archive whole, so that half a download never looks
-like a small round; the second gives the files in path order.
+``streamed`` gives the files of an archive that holds them in path order, as Git's own archives
+do, in one pass. Any other archive takes two with ``files``: the first lists the names and proves
+the archive whole, the second gives the files in path order.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ from tasks.snapshot_unpack import Refused, clean, entries, opened, readable
 
 # Files that come before their turn wait compressed; beyond this, in an unnamed temporary file.
 WAITING_IN_MEMORY_B = 32 * MIB
+# A whole repository lists some 10 MiB of names.
+NAMES_LIMIT_B = 128 * MIB
 
 
 def _spool() -> IO[bytes]:
@@ -94,10 +97,73 @@ def pin(round_id: str, path: Path) -> Snapshot:
             if not is_commit(comment):
                 named = commit_in_name(top)
                 return Snapshot(round_id, "archive", str(path), named, fingerprint)
-            # An archive that Git made gives every entry the time of its commit.
-            made_at = datetime.fromtimestamp(int(entry.mtime), UTC).isoformat()
+            made_at = _moment(entry.mtime)
             return Snapshot(round_id, "archive", str(path), comment, fingerprint, made_at)
     raise SourceError(f"{path} is an empty archive; get it again")
+
+
+def _moment(mtime: float) -> str | None:
+    """The time of an entry, UTC, ISO: in an archive that Git made, its commit's; None if none."""
+    try:
+        return datetime.fromtimestamp(int(mtime), UTC).isoformat()
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+class OutOfOrder(Exception):
+    """An archive does not hold its files in path order; what was taken so far is void."""
+
+
+def streamed(snapshot: Snapshot) -> Iterator[SourceFile]:
+    """The archive's files in path order from one pass over it; whole only once it has ended.
+
+    Raises:
+        OutOfOrder: the archive's order is another one; begin again with ``files``.
+        SourceError: as ``files``, and also after files were given.
+    """
+    path = Path(snapshot.uri)
+    with opened(path) as raw:
+        _check_fingerprint(raw, snapshot)
+        raw.seek(0)
+        names = _Names(path)
+        top: str | None = None
+        before = ""
+        # What is damaged shows while a file is taken, too: nothing has proved the archive before.
+        with readable(path):
+            for archive, entry in entries(raw, path):
+                if entry.isdir():
+                    continue
+                names.add(name := clean(entry.name))
+                if top is None and interest(name):
+                    top = f"{name.partition('/')[0]}/"
+                inner = name.removeprefix(top or "")
+                if interest(inner):
+                    if inner <= before:
+                        raise OutOfOrder
+                    before = inner
+                    yield _file(archive, entry, inner)
+            if _top_folder(snapshot.round_id, names.found, path) != top:
+                raise OutOfOrder
+
+
+def _check_fingerprint(raw: BufferedReader, snapshot: Snapshot) -> None:
+    if f"sha256:{hashlib.file_digest(raw, 'sha256').hexdigest()}" != snapshot.fingerprint:
+        raise SourceError(f"{snapshot.uri} changed since it was pinned; run again when it is whole")
+
+
+@dataclass(slots=True)
+class _Names:
+    """The names of an archive's entries, within a limit."""
+
+    path: Path
+    found: list[str] = field(default_factory=list)
+    length: int = 0
+
+    def add(self, name: str) -> None:
+        self.found.append(name)
+        self.length += len(name)
+        if self.length > NAMES_LIMIT_B:
+            raise SourceError(f"{self.path} lists more names than any round; check the source")
 
 
 def files(snapshot: Snapshot) -> Iterator[SourceFile]:
@@ -108,8 +174,7 @@ def files(snapshot: Snapshot) -> Iterator[SourceFile]:
     """
     path = Path(snapshot.uri)
     with opened(path) as raw:
-        if f"sha256:{hashlib.file_digest(raw, 'sha256').hexdigest()}" != snapshot.fingerprint:
-            raise SourceError(f"{path} changed since it was pinned; run again when it is whole")
+        _check_fingerprint(raw, snapshot)
         top, order = _listing(snapshot.round_id, raw, path)
         turn, waiting = 0, _Waiting()
         with waiting.spool:
@@ -129,7 +194,11 @@ def files(snapshot: Snapshot) -> Iterator[SourceFile]:
 def _listing(round_id: str, raw: BufferedReader, path: Path) -> tuple[str, list[str]]:
     """(top folder with its slash or nothing, wanted paths in order): reads all of it once."""
     raw.seek(0)
-    names = [clean(entry.name) for _, entry in entries(raw, path) if not entry.isdir()]
+    listed = _Names(path)
+    for _, entry in entries(raw, path):
+        if not entry.isdir():
+            listed.add(clean(entry.name))
+    names = listed.found
     with readable(path):
         top = _top_folder(round_id, names, path)
     order = sorted(name.removeprefix(top) for name in names if interest(name.removeprefix(top)))

@@ -27,6 +27,8 @@ RATIO_FROM_B = 256 * MIB
 BUFFER_B = 64 << 10
 # A name or a comment of an entry; tarfile reads them whole.
 HEADER_LIMIT_B = 1 * MIB
+# No file system takes a longer path; every record of a file is stored beside its path.
+PATH_LIMIT_B = 4096
 _ZERO_BLOCK = bytes(tarfile.BLOCKSIZE)
 _LONG_HEADERS = (tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK, tarfile.XHDTYPE,
                  tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE)  # fmt: skip
@@ -75,9 +77,12 @@ def clean(name: str) -> str:
     """An entry's name as a path below the archive's root.
 
     Raises:
-        Refused: it leads outside.
+        Refused: it leads outside, or is longer than any.
     """
-    text = readable_path(name.encode("utf-8", "surrogateescape"))
+    raw = name.encode("utf-8", "surrogateescape")
+    if len(raw) > PATH_LIMIT_B:
+        raise Refused(f"has an entry whose name is {len(raw)} B long")
+    text = readable_path(raw)
     parts = [part for part in text.split("/") if part not in ("", ".")]
     if text.startswith("/") or ".." in parts:
         raise Refused(f"has an entry that leads outside: {text!r}")
@@ -143,7 +148,7 @@ def readable(path: Path) -> Iterator[None]:
     except Refused as error:
         raise SourceError(f"{path} {error}; get the archive again from where you trust") from None
     except (tarfile.TarError, zlib.error, EOFError, OSError, ValueError, OverflowError,
-            MemoryError, pa.ArrowException) as error:  # fmt: skip
+            MemoryError, RecursionError, pa.ArrowException) as error:  # fmt: skip
         raise SourceError(f"{path} is no whole archive ({error}); get it again") from None
 
 

@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 
 from gpurank.declared.rounds import BenchmarkRule, declared_rounds
+from gpurank.logs.content import FILE_LIMIT_B
 from gpurank.logs.layout import run_number
 from gpurank.logs.logview import LogView
 from gpurank.logs.mllog import Records, read_log
@@ -19,6 +21,8 @@ from gpurank.logs.runs import run_facts
 from gpurank.logs.scaling import read_scaling
 
 _SCALING = "scaling.json"
+_MOST_FILES = 10_000
+_MOST_B = 4 << 30
 _RESULT_LOG = re.compile(r"result_.*\.txt")
 
 
@@ -64,19 +68,27 @@ def files_of(folder: Path) -> Iterator[tuple[str, bytes]]:
     """The visible files below a folder (or the one file), by path: name and bytes.
 
     Raises:
-        OwnRunsError: there is none, or one cannot be read.
+        OwnRunsError: there is none, one cannot be read, or there is more than any runs hold.
     """
     if not folder.exists():
         raise OwnRunsError(f"{folder} does not exist; give a folder of run logs")
-    inside = sorted(folder.rglob("*")) if folder.is_dir() else [folder]
+    inside = folder.rglob("*") if folder.is_dir() else iter([folder])
     base = folder if folder.is_dir() else folder.parent
-    for path in inside:
+    paths, total_b = sorted(islice(inside, _MOST_FILES + 1)), 0
+    for path in paths:
         name = path.relative_to(base)
-        if path.is_file() and not any(part.startswith(".") for part in name.parts):
-            try:
-                yield name.as_posix(), path.read_bytes()
-            except OSError as error:
-                raise OwnRunsError(f"{path} cannot be read: {error.strerror}") from None
+        try:
+            if any(part.startswith(".") for part in name.parts) or not path.is_file():
+                continue
+            size_b = path.stat().st_size
+            total_b += size_b
+            if size_b > FILE_LIMIT_B or total_b > _MOST_B or len(paths) > _MOST_FILES:
+                raise OwnRunsError(
+                    f"{path}: more than any runs' logs hold; give the folder of the runs alone"
+                )
+            yield name.as_posix(), path.read_bytes()
+        except OSError as error:
+            raise OwnRunsError(f"{path} cannot be read: {error.strerror}") from None
 
 
 def logs_of(
@@ -86,12 +98,19 @@ def logs_of(
 
     Where any file is called result_*.txt, as in a submission, these are the logs, and a log without
     a run_start is a run that failed; else every file with records is one.
+
+    Raises:
+        OwnRunsError: two scaling.json differ, so that these are several results.
     """
     logs: dict[str, Records] = {}
     ignored: list[str] = []
     scaling: bytes | None = None
     for name, data in files:
         if name.rpartition("/")[2] == _SCALING:
+            if scaling is not None and data != scaling:
+                raise OwnRunsError(
+                    f"there are several {_SCALING}, which differ; give the folder of one result"
+                )
             scaling = data
             continue
         records = read_log(data)

@@ -35,6 +35,11 @@ _LEFT_OUT_SUFFIXES = frozenset(f"{_PICTURES} {_PROGRAMS} {_PACKED}".split())
 
 _ADDRESS = re.compile(r"([\w.+-])@(?=[\w-]+(?:\.[\w-]+)*\.[A-Za-z]{2})")
 
+# Control characters and the marks that turn the direction of text, or take no room.
+_STEERING = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]"
+)
+
 Interest = Literal["data", "stray"]
 
 
@@ -106,9 +111,12 @@ def withheld_link(path: str, reason: str, target: bytes = b"") -> SourceFile:
 def readable_path(raw: bytes) -> str:
     """A path's bytes as valid Unicode; bytes that are not UTF-8 become ``\\xNN``.
 
-    So does the @ of what looks like an e-mail address: none is ever stored.
+    So do characters that steer a terminal or hide what follows, and the @ of what looks like an
+    e-mail address: none is ever stored.
     """
-    return _ADDRESS.sub(r"\1\\x40", raw.decode("utf-8", "backslashreplace"))
+    text = raw.decode("utf-8", "backslashreplace")
+    text = _STEERING.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
+    return _ADDRESS.sub(r"\1\\x40", text)
 
 
 def content_hash(files: Iterable[tuple[str, str]]) -> str:

@@ -7,6 +7,7 @@ price is used as it is given and shown with its date and source wherever a cost 
 from __future__ import annotations
 
 import csv
+import io
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from datetime import date
 from pathlib import Path
 
 COLUMNS = ("accelerator", "provider", "region", "per_hour", "currency", "date", "source")
+_LIMIT_B = 4 << 20
 
 
 class PriceError(ValueError):
@@ -49,17 +51,21 @@ def read_prices(path: Path) -> dict[str, Price]:
         PriceError: the file cannot be read or used.
     """
     try:
-        with path.open(encoding="utf-8-sig", newline="") as stream:
-            reader = csv.DictReader(stream, skipinitialspace=True)
-            names = [name.strip() for name in reader.fieldnames or ()]
-            reader.fieldnames = names
-            missing = [name for name in COLUMNS if name not in names]
-            if missing:
-                raise PriceError(
-                    f"{path} lacks the column {', '.join(missing)}; "
-                    f"a price list has {', '.join(COLUMNS)}"
-                )
-            return prices_of(reader, str(path))
+        with path.open("rb") as stream:
+            data = stream.read(_LIMIT_B + 1)
+        if len(data) > _LIMIT_B:
+            raise PriceError(f"{path} is larger than any price list; look whether it is one")
+        text = io.StringIO(data.decode("utf-8-sig"), newline="")
+        reader = csv.DictReader(text, skipinitialspace=True)
+        names = [name.strip() for name in reader.fieldnames or ()]
+        reader.fieldnames = names
+        missing = [name for name in COLUMNS if name not in names]
+        if missing:
+            raise PriceError(
+                f"{path} lacks the column {', '.join(missing)}; "
+                f"a price list has {', '.join(COLUMNS)}"
+            )
+        return prices_of(reader, str(path))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise PriceError(f"{path} cannot be read as a price list: {error}") from None
 

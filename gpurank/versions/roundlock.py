@@ -52,7 +52,7 @@ def read(path: Path | Traversable) -> dict[str, Locked]:
     try:
         document = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
         return {name: Locked(round_id=name, **row) for name, row in document.items()}
-    except (OSError, yaml.YAMLError, TypeError, AttributeError):
+    except (OSError, ValueError, RecursionError, yaml.YAMLError, TypeError, AttributeError):
         return {}
 
 

@@ -84,6 +84,15 @@ def test_odd_names_are_names(tmp_path: Path, remote: Path) -> None:
     assert sorted(item.name for item in tmp_path.iterdir()) == ["cache", "remote.git"]
 
 
+def test_a_path_longer_than_any_is_refused(tmp_path: Path, remote: Path) -> None:
+    level = tree(remote, [("100644 blob", blob(remote, b"x"), b"result_0.txt")])
+    for _ in range(20):
+        level = tree(remote, [("040000 tree", level, b"d" * 250)])
+    publish(remote, tree(remote, [("040000 tree", level, b"results")]))
+    with pytest.raises(SourceError, match="path of 50"):
+        list(files(pin("v4.0", str(remote)), tmp_path / "cache"))
+
+
 def test_submodules_are_not_fetched(tmp_path: Path, remote: Path) -> None:
     modules = b'[submodule "x"]\n\tpath = results/m\n\turl = ext::sh -c "touch harmed"\n'
     inner = [("100644 blob", blob(remote, b"x"), b"a.txt"), ("160000 commit", "1" * 40, b"m")]
