@@ -43,10 +43,15 @@ class Outcome:
 def read_round(snapshot: Snapshot, cache_dir: Path, folder: Path) -> None:
     """Read a snapshot's files into raw tables in a folder; runs in a worker process."""
     from tasks.parse import write_round
-    from tasks.snapshot import files
+    from tasks.snapshot import OutOfOrder, files
     from tasks.worker import counted
 
-    write_round(counted(files(snapshot, cache_dir)), snapshot.round_id, folder)
+    try:
+        taken = files(snapshot, cache_dir, in_one_pass=True)
+        write_round(counted(taken), snapshot.round_id, folder)
+    except OutOfOrder:
+        # Every file is written anew, so that nothing stays of the first attempt.
+        write_round(counted(files(snapshot, cache_dir)), snapshot.round_id, folder)
 
 
 def ingest_round(round_id: str, settings: Settings, follow: Follow | None = None) -> Outcome:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from gpurank.logs.content import SourceFile, content_hash
 from tasks import snapshot_archive, snapshot_git, snapshot_tree
+from tasks.snapshot_archive import OutOfOrder
 from tasks.snapshot_base import (
     Snapshot,
     SourceError,
@@ -23,6 +24,7 @@ from tasks.snapshot_resolve import available, resolve
 from tasks.snapshot_unpack import ENTRY_LIMIT, TOTAL_LIMIT_B
 
 __all__ = [
+    "OutOfOrder",
     "Snapshot",
     "SourceError",
     "SourceFile",
@@ -58,20 +60,23 @@ def pin(round_id: str, source: str | os.PathLike[str] | None) -> Snapshot:
     return snapshot_tree.pin(round_id, Path(location.uri))
 
 
-def files(snapshot: Snapshot, cache_dir: Path) -> Iterator[SourceFile]:
+def files(snapshot: Snapshot, cache_dir: Path, in_one_pass: bool = False) -> Iterator[SourceFile]:
     """The pinned files in path order, one in memory at a time.
 
     ``cache_dir`` keeps clones between runs (Git only). An error may come after files were given:
-    publish nothing before the iterator has ended.
+    publish nothing before the iterator has ended. ``in_one_pass`` unpacks an archive once instead
+    of twice, where its own order allows.
 
     Raises:
+        OutOfOrder: it does not (only ``in_one_pass``); begin again without.
         SourceUnavailable: a transient failure; worth another try.
         SourceError: damaged, changed since it was pinned, or without a single file to take.
     """
     if snapshot.kind == "git":
         taken = snapshot_git.files(snapshot, cache_dir)
     elif snapshot.kind == "archive":
-        taken = snapshot_archive.files(snapshot)
+        read = snapshot_archive.streamed if in_one_pass else snapshot_archive.files
+        taken = read(snapshot)
     else:
         taken = snapshot_tree.files(snapshot)
     count = size_b = 0

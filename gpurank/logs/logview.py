@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from gpurank.logs.dialects import finite, json_value
+import msgspec
+
+from gpurank.logs.dialects import finite, json_value, json_values
 from gpurank.logs.mllog import Records
 from gpurank.logs.quality import quantity
 
@@ -22,8 +24,23 @@ _KEYS = frozenset(
 )  # fmt: skip
 
 
-_STEP_TIMES = ("train_step_time", "train_step_timing", "train_step_timing in s")
+_STEP_TIMES = ("train_step_time", "train_step_timing", "train_step_timing_in_s")
 _THROUGHPUTS = ("throughput", "imgs_sec")
+_FILED = {"train_step_timing_in_s": "train_step_timing in s"}
+_ERRORS = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
+
+
+class _Stats(msgspec.Struct, rename=_FILED, gc=False):
+    """The value of a statistics record; whatever else it holds is skipped."""
+
+    throughput: object = None
+    imgs_sec: object = None
+    train_step_time: object = None
+    train_step_timing: object = None
+    train_step_timing_in_s: object = None
+
+
+_decode_stats = msgspec.json.Decoder(list[_Stats]).decode
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,28 +99,35 @@ class LogView:
 
     def claimed(self) -> tuple[float | None, float | None]:
         """(throughput, step time in s): medians of what the log itself claims, each record once."""
-        throughputs: list[float] = []
-        step_times: list[float] = []
-        wanted = dict.fromkeys(_THROUGHPUTS, throughputs) | dict.fromkeys(_STEP_TIMES, step_times)
-        for number in self._distinct("tracked_stats"):
-            value = self.value(number)
-            figures = value if isinstance(value, dict) else {}
-            for name in figures:
-                if name in wanted and (x := finite(figures[name])) is not None:
-                    wanted[name].append(x)
-        for number in self._distinct("throughput"):
-            value = self.value(number)
+        stats = self._stats(self._distinct("tracked_stats"))
+        throughputs = _filed(stats, _THROUGHPUTS)
+        step_times = _filed(stats, _STEP_TIMES)
+        claims = json_values([self.records.value[n] for n in self._distinct("throughput")])
+        for value in claims:
             if isinstance(value, dict):
                 value = next(iter(value.values()), None)
-            if (x := finite(value)) is not None:
-                throughputs.append(x)
+            throughputs.append(value)
         return _median(throughputs), _median(step_times)
+
+    def _stats(self, numbers: Sequence[int]) -> list[_Stats]:
+        """The figures of interest of statistics records; those of another shape have none."""
+        texts = [self.records.value[number] for number in numbers]
+        try:
+            # One call for all of them: a log holds up to thousands.
+            return _decode_stats(b"[" + b",".join(texts) + b"]")
+        except _ERRORS:
+            values = [self.value(number) for number in numbers]
+        figures = [value for value in values if isinstance(value, dict)]
+        names = _Stats.__struct_fields__
+        return [_Stats(**{n: one.get(_FILED.get(n, n)) for n in names}) for one in figures]
 
     def _distinct(self, key: str) -> Sequence[int]:
         """Records of a key; those that are the same in time, value and metadata are one."""
-        records = self.records
+        records, numbers = self.records, self.at(key)
+        if len({records.time_ms[number] for number in numbers}) == len(numbers):
+            return numbers
         found: dict[tuple[float | None, bytes, bytes], int] = {}
-        for number in self.at(key):
+        for number in numbers:
             texts = bytes(records.value[number]), bytes(records.metadata[number])
             found.setdefault((records.time_ms[number], *texts), number)
         return tuple(found.values())
@@ -127,5 +151,12 @@ class LogView:
         return [Stamp(time_ms, by_time[time_ms]) for time_ms in sorted(by_time)]
 
 
-def _median(numbers: Sequence[float]) -> float | None:
+def _filed(stats: Sequence[_Stats], names: Sequence[str]) -> list[object]:
+    values = (getattr(one, name) for name in names for one in stats)
+    return [value for value in values if value is not None]
+
+
+def _median(values: Sequence[object]) -> float | None:
+    """Median of the finite numbers among the values."""
+    numbers = [number for value in values if (number := finite(value)) is not None]
     return median(numbers) if numbers else None

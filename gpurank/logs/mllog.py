@@ -80,26 +80,29 @@ def read_log(data: bytes) -> Records:
         records = _read_any(data)
     if not data.isascii():
         _make_text(records)
-    contact_keys = {key for key in set(records.key) if is_contact_key(key)}
-    if contact_keys or may_hold_contact(data):
-        _blank(records, contact_keys)
+    _blank(records)
     return records
 
 
 def _read_plain(data: bytes) -> Records | None:
     """The common case at full speed: well-formed ``:::MLLOG`` records alone; else None."""
-    chunks = data.split(_MLLOG)
-    if len(chunks) == 1 or data.count(_MARK) != len(chunks) - 1:
+    head, *chunks = data.split(_MLLOG)
+    if not chunks:
+        return None
+    parts = [chunk.partition(b"\n") for chunk in chunks]
+    rests = [rest for _, _, rest in parts if rest]
+    # Records of other dialects stand between these, if anywhere: one quoted inside a record is
+    # part of it, and one glued to its end makes it ill-formed.
+    if _MARK in head or _MARK in b"\n".join(rests):
         return None
     try:
-        found = [decode_mllog(chunk.partition(b"\n")[0]) for chunk in chunks[1:]]
+        found = [decode_mllog(text) for text, _, _ in parts]
     except _ERRORS:
         return None
     count = len(found)
+    lines = [len(end) + (rest.count(b"\n") if rest else 0) for _, end, rest in parts[:-1]]
     return Records(
-        line_number=[
-            1 + line for line in accumulate([chunk.count(b"\n") for chunk in chunks[:-1]])
-        ],
+        line_number=list(accumulate(lines, initial=1 + head.count(b"\n"))),
         dialect=["mllog"] * count,
         time_ms=[
             record.time_ms
@@ -184,10 +187,12 @@ def _make_text(records: Records) -> None:
             column[:] = [bytes(text).decode("utf-8", "replace").encode() for text in column]
 
 
-def _blank(records: Records, contact_keys: set[str | None]) -> None:
+def _blank(records: Records) -> None:
+    """Blank contact persons, in values by their keys and in every text by what it holds."""
     for column in (records.value, records.metadata):
         if may_hold_contact(b"\n".join(column)):
             column[:] = [blank_contacts(bytes(text)) for text in column]
+    contact_keys = {key for key in set(records.key) if is_contact_key(key)}
     if contact_keys:
         for number, key in enumerate(records.key):
             if key in contact_keys:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import msgspec
 
 from gpurank.declared.rounds import BenchmarkRule
-from gpurank.logs.dialects import finite, json_value
+from gpurank.logs.dialects import finite, json_value, json_values
 from gpurank.logs.mllog import Records
 
 _COUNTERS = ("samples_count", "step_num", "epoch_num")
@@ -17,8 +17,7 @@ _PERCENT = re.compile(r"([-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*%")
 _PARTS = (("bbox", "segm"), ("box", "mask"))
 
 
-@dataclass(frozen=True, slots=True)
-class Evaluation:
+class Evaluation(msgspec.Struct, frozen=True, gc=False):
     """One eval_accuracy record. ``value`` is on the log's own scale; ``second`` the mask AP."""
 
     record: int
@@ -43,9 +42,9 @@ class Decision:
 def evaluations(records: Records, numbers: Sequence[int]) -> list[Evaluation]:
     """The evaluations among the records at ``numbers`` (positions of eval_accuracy)."""
     found = []
-    for number in numbers:
-        value = json_value(records.value[number])
-        metadata = json_value(records.metadata[number])
+    values = json_values([records.value[number] for number in numbers])
+    metadatas = json_values([records.metadata[number] for number in numbers])
+    for number, value, metadata in zip(numbers, values, metadatas, strict=True):
         fields = metadata if isinstance(metadata, dict) else {}
         counters = {
             name: count

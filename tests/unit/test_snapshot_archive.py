@@ -16,7 +16,7 @@ import pytest
 
 from gpurank.logs import content
 from tasks import snapshot_archive, snapshot_unpack
-from tasks.snapshot import SourceError, SourceFile, content_hash, files, pin
+from tasks.snapshot import OutOfOrder, SourceError, SourceFile, content_hash, files, pin
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 TOP = f"training_results_v4.0-{COMMIT}"
@@ -305,3 +305,47 @@ def test_files_that_wait_long_go_to_disk(tmp_path: Path, monkeypatch: pytest.Mon
 def test_an_archive_without_results_is_no_round(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="no file of a round"):
         read(put(tmp_path, tar(wrapped(NOT_TAKEN))))
+
+
+IN_ORDER = dict(sorted({**FILES, **NOT_TAKEN}.items()))
+
+
+@pytest.mark.parametrize(
+    ("entries", "is_in_order"),
+    [
+        (wrapped(IN_ORDER), True),
+        (wrapped(dict(reversed(IN_ORDER.items()))), False),
+        # Without a folder around it, the first file's folder is no wrapping.
+        (IN_ORDER, False),
+        ({**wrapped(IN_ORDER), "zzz/results/s/bert/result_0.txt": b"x"}, None),
+        (wrapped({**IN_ORDER, "../results/x.txt": b"x"}), None),
+        (wrapped(IN_ORDER, top="training_results_v3.0-" + COMMIT), None),
+    ],
+)
+def test_one_pass_gives_what_two_give_or_nothing(
+    tmp_path: Path, entries: dict[str, bytes], is_in_order: bool | None
+) -> None:
+    path = tmp_path / "training_results_v4.0.tar.zst"
+    path.write_bytes(zstd_bytes(tar(entries)))
+
+    def take(in_one_pass: bool) -> list[SourceFile]:
+        return list(files(pin("v4.0", path), tmp_path, in_one_pass))
+
+    if is_in_order is None:
+        for in_one_pass in (True, False):
+            with pytest.raises(SourceError):
+                take(in_one_pass)
+    elif is_in_order:
+        assert take(in_one_pass=True) == take(in_one_pass=False)
+    else:
+        with pytest.raises(OutOfOrder):
+            take(in_one_pass=True)
+        assert {file.path for file in take(in_one_pass=False)} == set(FILES)
+
+
+def test_a_cut_archive_ends_the_one_pass_with_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "training_results_v4.0.tar.zst"
+    whole = zstd_bytes(tar(wrapped(IN_ORDER)))
+    path.write_bytes(whole[: len(whole) * 3 // 4])
+    with pytest.raises(SourceError):
+        list(files(pin("v4.0", path), tmp_path, in_one_pass=True))
