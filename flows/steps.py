@@ -19,7 +19,7 @@ from gpurank.settings import Settings
 from gpurank.versions import remote, roundlock
 from gpurank.versions.lock import writing
 from gpurank.versions.store import Store
-from tasks import assemble, ingest, provenance, publish, shipped
+from tasks import assemble, fanout, ingest, provenance, publish, shipped
 from tasks.ingest import Outcome
 from tasks.load import new_warehouse
 
@@ -141,8 +141,8 @@ def build_warehouse(settings: Settings) -> list[ValidationReport]:
     reports: list[ValidationReport] = []
     with publish.building(settings) as path:
         try:
-            with new_warehouse(path) as con:
-                for step in assemble.steps():
+            with new_warehouse(path) as con, fanout.side_by_side(settings.workers) as each:
+                for step in assemble.steps(each):
                     started = time.monotonic()
                     result = analysis_task(step)(con, settings)
                     reports += [result] if isinstance(result, ValidationReport) else []

@@ -10,6 +10,7 @@ from gpurank.answers.reading import NoData
 from gpurank.settings import Settings
 from gpurank.versions.history import publications, valid_at
 from gpurank.versions.store import Store
+from tasks.fanout import Each, here
 
 if TYPE_CHECKING:
     import duckdb
@@ -27,19 +28,19 @@ class Step:
     run: Run
 
 
-def steps() -> tuple[Step, ...]:
-    """Every step from an empty warehouse to the marts, in order."""
+def steps(each: Each = here) -> tuple[Step, ...]:
+    """Every step from an empty warehouse to the marts, in order.
+
+    Args:
+        each: where the method's jobs run, one a benchmark; the warehouse does not depend on it.
+    """
     return (
         Step("load", load),
-        Step("identify", identify),
+        Step("identify", _identify(each)),
         Step("staging", _layer("staging")),
         Step("core", _layer("core")),
         Step("metrics", _layer("metrics")),
-        Step("select", _method("selection")),
-        Step("cluster", _method("clustering")),
-        Step("rank", _method("ranking")),
-        Step("compare", _method("sensitivity")),
-        Step("scale", _method("fleet")),
+        Step("method", _method(each)),
         Step("history", history),
         Step("check", method_checked),
         Step("marts", _layer("marts")),
@@ -78,13 +79,6 @@ def load(con: duckdb.DuckDBPyConnection, settings: Settings) -> int:
     load_raw(con, versions)
     load_lookups(con)
     return len(versions)
-
-
-def identify(con: duckdb.DuckDBPyConnection, settings: Settings) -> None:
-    """Make identity.* of the reported spellings."""
-    from tasks.identify import load_identity
-
-    load_identity(con)
 
 
 def views(con: duckdb.DuckDBPyConnection, settings: Settings) -> None:
@@ -197,12 +191,24 @@ def _layer(layer: str) -> Run:
     return run
 
 
-def _method(name: str) -> Run:
-    def run(con: duckdb.DuckDBPyConnection, settings: Settings) -> Any:
-        from importlib import import_module
+def _identify(each: Each) -> Run:
+    """Make identity.* of the reported spellings, and ready what the method will need."""
 
-        from gpurank.method.settings import method_settings
+    def run(con: duckdb.DuckDBPyConnection, settings: Settings) -> None:
+        from tasks.identify import load_identity
+        from tasks.method import FEW_RESULTS, IMPORTS
 
-        return import_module(f"tasks.{name}").run(con, method_settings(settings))
+        if _count(con, "raw.folder") >= FEW_RESULTS:
+            each.warm(*IMPORTS)
+        load_identity(con)
+
+    return run
+
+
+def _method(each: Each) -> Run:
+    def run(con: duckdb.DuckDBPyConnection, settings: Settings) -> dict[str, int]:
+        from tasks import method
+
+        return method.run(con, settings, each)
 
     return run

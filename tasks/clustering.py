@@ -1,62 +1,43 @@
-"""Run stage 2 on every benchmark: analysis.cluster, cluster_profile and cluster_count."""
+"""Stage 2 on one benchmark: rows of analysis.cluster, cluster_profile and cluster_count."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 from typing import Any
 
-import duckdb
 import polars as pl
 
 from gpurank.method.cluster_count import CountProfile, count_note, count_profile
 from gpurank.method.clustering import Clustering, ClusterProfile, cluster, profile
-from gpurank.method.settings import (
-    MethodSettings,
-    analysis_set,
-    benchmarks,
-    floats,
-    method_settings,
-)
-from gpurank.settings import Settings
-from tasks.configuration import read_configuration, write
+from gpurank.method.settings import MethodSettings, analysis_set, floats
+from tasks.configuration import Rows
 
 
-def run(con: duckdb.DuckDBPyConnection, settings: Settings | MethodSettings) -> dict[str, Any]:
-    """Cluster each benchmark's analysis set; write the three tables.
+def rows(frame: pl.DataFrame, benchmark: str, settings: MethodSettings) -> Rows:
+    """Members, profiles and what speaks for each k; where there are no clusters, the reason.
 
-    Returns:
-        benchmarks clustered, those refused with the reason, members.
+    Args:
+        frame: metrics.configuration, of this benchmark at least.
     """
-    settings = method_settings(settings)
-    frame = read_configuration(con)
-    members: list[dict[str, Any]] = []
-    profiles: list[dict[str, Any]] = []
-    counts: list[dict[str, Any]] = []
-    refused: dict[str, str] = {}
-    clustered = []
-    for benchmark in benchmarks(frame):
-        rows = analysis_set(frame, benchmark)
-        found = cluster(rows, benchmark, settings)
-        if found.features is None:
-            refused[benchmark] = found.reason or ""
-            profiles.append(_refusal(found, len(rows)))
-            continue
-        clustered.append(benchmark)
-        owners = rows["submitter"].fill_null("").to_list()
-        scores = count_profile(
-            found.features.values, floats(rows, "score_min"), owners, benchmark, settings
-        )
-        members += _members(found)
-        profiles += _profiles(found, rows, scores, settings)
-        counts += [
+    known = analysis_set(frame, benchmark)
+    found = cluster(known, benchmark, settings)
+    if found.features is None:
+        refused = [_refusal(found, len(known))]
+        return {"analysis.cluster": [], "analysis.cluster_profile": refused,
+                "analysis.cluster_count": []}  # fmt: skip
+    owners = known["submitter"].fill_null("").to_list()
+    scores = count_profile(
+        found.features.values, floats(known, "score_min"), owners, benchmark, settings
+    )
+    return {
+        "analysis.cluster": _members(found),
+        "analysis.cluster_profile": _profiles(found, known, scores, settings),
+        "analysis.cluster_count": [
             {"benchmark": benchmark, **asdict(score),
              "is_chosen": score.cluster_count == settings.cluster_count}
             for score in scores
-        ]  # fmt: skip
-    write(con, "analysis.cluster", members)
-    write(con, "analysis.cluster_profile", profiles)
-    write(con, "analysis.cluster_count", counts)
-    return {"benchmarks": clustered, "refused": refused, "rows": len(members)}
+        ],
+    }  # fmt: skip
 
 
 def _members(found: Clustering) -> list[dict[str, Any]]:

@@ -12,6 +12,10 @@ from tasks.load import one_commit
 
 if TYPE_CHECKING:
     import polars as pl
+    import pyarrow as pa
+
+# Tables (``schema.name``) of rows, each with every column of the table's contract.
+Rows = dict[str, list[dict[str, Any]]]
 
 
 class MissingInput(RuntimeError):
@@ -40,19 +44,25 @@ def read(con: duckdb.DuckDBPyConnection, query: str) -> pl.DataFrame:
     except duckdb.CatalogException as error:
         raise MissingInput(
             f"the method's input is not there ({str(error).splitlines()[0]}); "
-            "build the SQL layers up to metrics, then select, cluster and rank in this order"
+            "build the SQL layers up to metrics first"
         ) from error
 
 
-def write(con: duckdb.DuckDBPyConnection, table: str, rows: Iterable[Mapping[str, Any]]) -> int:
-    """Replace a table by rows that carry every column of its contract; returns their number."""
+def columns(table: str, rows: Iterable[Mapping[str, Any]]) -> pa.Table:
+    """Rows that carry every column of a table's contract, as Arrow."""
     import pyarrow as pa
 
     schema = contract(table).arrow_schema()
     listed = [{name: row[name] for name in schema.names} for row in rows]
+    return pa.Table.from_pylist(listed, schema=schema)
+
+
+def write(con: duckdb.DuckDBPyConnection, tables: Mapping[str, pa.Table]) -> dict[str, int]:
+    """Make or replace tables (``schema.name`` to columns) in one commit; gives their rows."""
     with one_commit(con):
-        con.execute(f"CREATE SCHEMA IF NOT EXISTS {table.partition('.')[0]}")
-        con.register("incoming", pa.Table.from_pylist(listed, schema=schema))
-        con.execute(f"CREATE OR REPLACE TABLE {table} AS SELECT * FROM incoming")  # noqa: S608
-        con.unregister("incoming")
-    return len(listed)
+        for name, held in tables.items():
+            con.execute(f"CREATE SCHEMA IF NOT EXISTS {name.partition('.')[0]}")
+            con.register("incoming", held)
+            con.execute(f"CREATE OR REPLACE TABLE {name} AS SELECT * FROM incoming")  # noqa: S608
+            con.unregister("incoming")
+    return {name: held.num_rows for name, held in tables.items()}

@@ -1,67 +1,40 @@
-"""Fit the fleet law and predict with it: analysis.fleet_law, break_even, fleet_result,
-model_scaling, prediction and prediction_check."""
+"""The fleet law of one benchmark and what follows from it: rows of analysis.fleet_law, break_even,
+fleet_result, model_scaling, prediction and prediction_check."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 from typing import Any
 
-import duckdb
 import polars as pl
 
 from gpurank.method.fleet import LEVELS, FleetLaw, fit_fleet
 from gpurank.method.modelfit import model_scaling
 from gpurank.method.prediction import count_grid, predictor
-from gpurank.method.settings import MethodSettings, benchmarks, method_settings
-from gpurank.settings import Settings
-from tasks.configuration import read_configuration, write
+from gpurank.method.settings import MethodSettings
+from tasks.configuration import Rows
 
 
-def run(con: duckdb.DuckDBPyConnection, settings: Settings | MethodSettings) -> dict[str, Any]:
-    """Fit each benchmark's fleet law and its models' own scaling; write the six tables.
+def rows(frame: pl.DataFrame, benchmark: str, settings: MethodSettings) -> Rows:
+    """The law or why there is none, its models' own scaling, and predictions with their check.
 
-    Returns:
-        benchmarks fitted, those refused with the reason.
+    Args:
+        frame: metrics.configuration, of this benchmark at least.
     """
-    settings = method_settings(settings)
-    frame = read_configuration(con)
-    laws = [fit_fleet(frame, benchmark, settings) for benchmark in benchmarks(frame)]
-    fitted = [law for law in laws if law.reason is None]
-    write(con, "analysis.fleet_law", [_law(law) for law in laws])
-    write(con, "analysis.break_even", [row for law in fitted for row in _levels(law)])
-    write(
-        con,
-        "analysis.fleet_result",
-        [{"benchmark": law.benchmark, **asdict(row)} for law in fitted for row in law.rows],
-    )
-    models = [
-        {"benchmark": benchmark, **asdict(model)}
-        for benchmark in benchmarks(frame)
-        for model in model_scaling(frame, benchmark)
-    ]
-    write(con, "analysis.model_scaling", models)
-    _predict(con, frame, fitted, settings)
-    refused = {law.benchmark: law.reason for law in laws if law.reason is not None}
-    return {"benchmarks": [law.benchmark for law in fitted], "refused": refused}
-
-
-def _predict(
-    con: duckdb.DuckDBPyConnection,
-    frame: pl.DataFrame,
-    laws: list[FleetLaw],
-    settings: MethodSettings,
-) -> None:
-    predicted: list[dict[str, Any]] = []
-    checks: list[dict[str, Any]] = []
-    for law in laws:
-        made = predictor(frame, law.benchmark, law, settings)
-        if made is None:
-            continue
-        place = {"benchmark": law.benchmark}
-        predicted += [{**place, **asdict(p)} for p in made.predict(count_grid(made.data))]
-        checks.append({**place, **asdict(made.check())})
-    write(con, "analysis.prediction", predicted)
-    write(con, "analysis.prediction_check", checks)
+    law = fit_fleet(frame, benchmark, settings)
+    made = predictor(frame, benchmark, law, settings)
+    place = {"benchmark": benchmark}
+    predicted = made.predict(count_grid(made.data)) if made else []
+    return {
+        "analysis.fleet_law": [_law(law)],
+        "analysis.break_even": _levels(law) if law.reason is None else [],
+        "analysis.fleet_result": [{**place, **asdict(row)} for row in law.rows],
+        "analysis.model_scaling": [
+            {**place, **asdict(model)} for model in model_scaling(frame, benchmark)
+        ],
+        "analysis.prediction": [{**place, **asdict(row)} for row in predicted],
+        "analysis.prediction_check": [{**place, **asdict(made.check())}] if made else [],
+    }
 
 
 def _law(law: FleetLaw) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from gpurank.answers.reading import NoData, ask, open_warehouse
 from gpurank.settings import Settings
 from gpurank.versions.history import publications, valid_at
 from gpurank.versions.store import Store
-from tasks import assemble, publish
+from tasks import assemble, fanout, publish
 
 _PACKAGES = ("gpurank", "tasks", "warehouse", "expectations")
 
@@ -43,8 +43,8 @@ def build(settings: Settings) -> None:
     from tasks.load import new_warehouse
 
     with publish.building(settings) as path:
-        with new_warehouse(path) as con:
-            for step in assemble.steps():
+        with new_warehouse(path) as con, fanout.side_by_side(settings.workers) as each:
+            for step in assemble.steps(each):
                 step.run(con, settings)
         publish.swap(path, settings)
 

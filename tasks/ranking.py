@@ -1,45 +1,42 @@
-"""Run stage 3 on every benchmark of a warehouse: analysis.ranking and analysis.unranked."""
+"""Stage 3 on one benchmark: rows of analysis.ranking and analysis.unranked."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-import duckdb
 import polars as pl
 
 from gpurank.method.clustering import restore
 from gpurank.method.ranking import Noise, noise, rank, unrankable_reason
-from gpurank.method.settings import MethodSettings, benchmarks, method_settings
-from gpurank.settings import Settings
-from tasks.configuration import read, read_configuration, write
+from gpurank.method.settings import MethodSettings
+from tasks.configuration import Rows
 
 
-def run(con: duckdb.DuckDBPyConnection, settings: Settings | MethodSettings) -> dict[str, Any]:
-    """Rank every round's list and the pooled analysis set; needs analysis.cluster.
+def rows(
+    frame: pl.DataFrame,
+    benchmark: str,
+    members: Sequence[Mapping[str, Any]],
+    settings: MethodSettings,
+) -> Rows:
+    """Every round's list and the pooled analysis set, ranked; and what stands in no list.
 
-    Returns:
-        lists made, rows written, results that stand in no list.
+    Args:
+        frame: metrics.configuration of this benchmark alone.
+        members: its rows of analysis.cluster.
     """
-    settings = method_settings(settings)
-    frame = read_configuration(con)
-    members = read(con, "SELECT result_id, cluster_label FROM analysis.cluster")
-    rows: list[dict[str, Any]] = []
-    lists = 0
-    for benchmark in benchmarks(frame):
-        entries = frame.filter(pl.col("benchmark") == benchmark)
-        labels = _labels(entries, members, benchmark, settings)
-        errors = noise(entries, settings)
-        for scope, part in _lists(entries):
-            ranked = _ranked(scope, part, errors, labels, settings)
-            lists += bool(ranked)
-            rows += ranked
+    labels = _labels(frame, members, benchmark, settings)
+    errors = noise(frame, settings)
     place = frame.select("result_id", "round_id", "benchmark")
-    without = unrankable_reason(frame).join(place, on="result_id").sort("result_id").to_dicts()
+    without = unrankable_reason(frame).join(place, on="result_id").sort("result_id")
     return {
-        "lists": lists,
-        "rows": write(con, "analysis.ranking", rows),
-        "unranked": write(con, "analysis.unranked", without),
+        "analysis.ranking": [
+            row
+            for scope, part in _lists(frame)
+            for row in _ranked(scope, part, errors, labels, settings)
+        ],
+        "analysis.unranked": without.to_dicts(),
     }
 
 
@@ -81,10 +78,15 @@ def _ranked(
 
 
 def _labels(
-    entries: pl.DataFrame, members: pl.DataFrame, benchmark: str, settings: MethodSettings
+    entries: pl.DataFrame,
+    members: Sequence[Mapping[str, Any]],
+    benchmark: str,
+    settings: MethodSettings,
 ) -> dict[str, int | None]:
     """Cluster labels; a row outside the fit (refiled) that may be compared gets the nearest."""
-    fitted = entries.join(members, on="result_id")
+    schema = {"result_id": pl.String, "cluster_label": pl.Int64}
+    known = [(row["result_id"], row["cluster_label"]) for row in members]
+    fitted = entries.join(pl.DataFrame(known, schema, orient="row"), on="result_id")
     clusters = restore(fitted, benchmark, settings)
     comparable = pl.Series(fitted["span_id"].unique())
     nearest = clusters.label(entries)

@@ -1,48 +1,35 @@
-"""Run stage 1 on every benchmark of a warehouse: analysis.selection and matched_cpu."""
+"""Stage 1 on one benchmark: rows of analysis.selection and analysis.matched_cpu."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 from typing import Any
 
-import duckdb
 import polars as pl
 
 from gpurank.method.importance import group_importance, matched_cpu
 from gpurank.method.selection import TARGETS, Selection, select
-from gpurank.method.settings import MethodSettings, benchmarks, method_settings
-from gpurank.settings import Settings
-from tasks.configuration import read_configuration, write
+from gpurank.method.settings import MethodSettings
+from tasks.configuration import Rows
 
 
-def run(con: duckdb.DuckDBPyConnection, settings: Settings | MethodSettings) -> dict[str, Any]:
-    """Select variables per benchmark and target; write analysis.selection and matched_cpu.
+def rows(frame: pl.DataFrame, benchmark: str, settings: MethodSettings) -> Rows:
+    """Variables of each target, with their importance beside them; matched host effects.
 
-    Returns:
-        benchmarks selected for, benchmarks with too little data, rows written.
+    Args:
+        frame: metrics.configuration, of this benchmark at least.
     """
-    settings = method_settings(settings)
-    frame = read_configuration(con)
-    found = [
-        select(frame, benchmark, target, settings)
-        for benchmark in benchmarks(frame)
-        for target in TARGETS
-    ]
-    rows = [row for selection in found for row in _rows(frame, selection, settings)]
-    matched = [
-        {"benchmark": benchmark, **asdict(effect)}
-        for benchmark in benchmarks(frame)
-        for effect in matched_cpu(frame, benchmark, settings)
-    ]
-    write(con, "analysis.matched_cpu", matched)
+    found = [select(frame, benchmark, target, settings) for target in TARGETS]
     return {
-        "benchmarks": sorted({s.benchmark for s in found if s.reason is None}),
-        "refused": sorted({s.benchmark for s in found if s.reason is not None}),
-        "rows": write(con, "analysis.selection", rows),
+        "analysis.selection": [row for one in found for row in _variables(frame, one, settings)],
+        "analysis.matched_cpu": [
+            {"benchmark": benchmark, **asdict(effect)}
+            for effect in matched_cpu(frame, benchmark, settings)
+        ],
     }
 
 
-def _rows(
+def _variables(
     frame: pl.DataFrame, selection: Selection, settings: MethodSettings
 ) -> list[dict[str, Any]]:
     by_submitter = group_importance(frame, selection, "submitter", settings) or {}

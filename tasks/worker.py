@@ -86,10 +86,10 @@ def _start(gauge: Any) -> None:
     gc.set_threshold(200_000, 20, 20)
     # An interrupt from the keyboard ends the child at once and without a word.
     signal.signal(signal.SIGINT, lambda *_: os._exit(130))
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    threading.Thread(target=end_with_parent, daemon=True).start()
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
     """A killed parent cannot stop its child; the child watches it instead."""
     parent = multiprocessing.parent_process()
     if parent is not None:

@@ -63,7 +63,7 @@ def count_profile(
     points = len(np.unique(np.round(values, 9), axis=0))
     each = settings.cluster_minimum_points_each
     counts = sorted({*settings.cluster_counts, settings.cluster_count})
-    with one_thread(1):
+    with one_thread():
         data = _Data(values, _principal(values), time_min, owners, linkage(values, "ward"), name)
         return [_profile(data, count, settings) for count in counts if points >= each * count]
 

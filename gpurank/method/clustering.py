@@ -162,7 +162,7 @@ def restore(frame: pl.DataFrame, benchmark: str, settings: MethodSettings) -> Cl
 
 def fit(values: Floats, count: int, settings: MethodSettings) -> tuple[Ints, Floats, float]:
     """K-means with many starts, the lowest inertia kept: labels 0.., centres, inertia."""
-    with one_thread(1):
+    with one_thread():
         model = KMeans(count, n_init=settings.cluster_starts, random_state=settings.seed)
         labels = model.fit_predict(values)
     return labels.astype(np.int64), model.cluster_centers_, float(model.inertia_)

@@ -115,7 +115,7 @@ def fit_fleet(frame: pl.DataFrame, benchmark: str, settings: MethodSettings) -> 
         return FleetLaw(*shape, nan, nan, nan, {}, (), np.empty((0, 3)), reason)
     starts = np.array([[np.log(n), np.log(g), 0.1] for n in (50, 150, 400) for g in (0.5, 1.0)])
     resampled = submitter_weights(owners, settings.fleet_bootstraps, settings.seed)
-    with one_thread(1):
+    with one_thread():
         theta, levels, cost = solve(data, np.ones((len(starts), len(data.weight))), starts)
         best = int(np.round(cost, 9).argmin())
         draws, _, _ = solve(data, resampled, np.repeat(theta[[best]], len(resampled), axis=0))

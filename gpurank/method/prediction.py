@@ -186,7 +186,7 @@ def predictor(
     cell = cell.reshape(-1).astype(np.int64)
     theta = np.array([np.log(law.half_count), np.log(law.exponent), law.yearly_gain])
     copies = (cell[None, :] != np.arange(len(cells))[:, None]).astype(np.float64)
-    with one_thread(1):
+    with one_thread():
         fold_theta, fold_levels, _ = solve(data, copies, np.repeat(theta[None], len(cells), axis=0))
     fitted = law_at(data.log_count, data.years, fold_theta) + fold_levels[:, data.model]
     rows = np.arange(len(cell))

@@ -221,7 +221,7 @@ def select(
     # On ranks the order of rounds is their dates, and stays known where a date is not.
     full = np.column_stack([floats(rows, target), floats(rows, "round_index"), values])
     weights = submitter_weights(submitters, settings.selection_bootstraps, settings.seed)
-    with one_thread(1):
+    with one_thread():
         path = greedy(rank_covariances(full, np.ones((1, len(rows)))), groups, settings)
         resampled = greedy(rank_covariances(full, weights), groups, settings)
     taken = np.where(resampled.chosen >= 0, groups[resampled.chosen], 0)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,8 +19,31 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-# BLAS and OpenMP split sums by thread; with one thread a table never depends on the machine.
-one_thread = threadpool_limits
+# How many blocks of this process are inside ``one_thread``, and the limit that the first one set.
+_INSIDE = threading.Lock()
+_blocks = 0
+_limit: threadpool_limits | None = None
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """BLAS and OpenMP with one thread while the block runs.
+
+    They split sums by thread; with one, a table never depends on the machine. Looking for these
+    libraries takes milliseconds, so only the outermost block of the process does.
+    """
+    global _blocks, _limit
+    with _INSIDE:
+        if not _blocks:
+            _limit = threadpool_limits(1)
+        _blocks += 1
+    try:
+        yield
+    finally:
+        with _INSIDE:
+            _blocks -= 1
+            if not _blocks and _limit is not None:
+                _limit.restore_original_limits()
 
 
 class MethodError(ValueError):

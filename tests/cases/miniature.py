@@ -16,7 +16,7 @@ import duckdb
 from gpurank.logs.content import SourceFile, content_hash
 from gpurank.method.settings import MethodSettings
 from gpurank.versions.store import MANIFEST, Manifest
-from tasks import clustering, ranking
+from tasks import method
 from tasks.identify import load_identity
 from tasks.load import Version, load_raw
 from tasks.lookups import load_lookups
@@ -204,8 +204,7 @@ class Warehouse:
 def rank(warehouse: Warehouse) -> None:
     """Add clusters and ranks, of few draws, and make the marts again."""
     settings = MethodSettings(draws=20, cluster_starts=2, cluster_bootstraps=2, gap_references=2)
-    clustering.run(warehouse.con, settings)
-    ranking.run(warehouse.con, settings)
+    method.run(warehouse.con, settings)
     run_layer(warehouse.con, "marts")
 
 

@@ -102,7 +102,7 @@ def test_a_killed_analysis_leaves_the_warehouse_that_was_there(
     build(settings)
     assert results(settings) == 2
     ingest_round("v4.0", settings)
-    child = start(tmp_path / "run.py", _BUILD, str(settings.home), "rank")
+    child = start(tmp_path / "run.py", _BUILD, str(settings.home), "method")
     kill(child)
     assert results(settings) == 2
     assert publish.sweep(settings) == 1

@@ -8,11 +8,7 @@ from typing import Any
 import duckdb
 import pytest
 
-import tasks.clustering
-import tasks.fleet
-import tasks.ranking
-import tasks.selection
-import tasks.sensitivity
+import tasks.method
 from gpurank.method.settings import MethodSettings
 
 pytestmark = pytest.mark.real
@@ -46,11 +42,7 @@ def warehouse() -> Iterator[duckdb.DuckDBPyConnection]:
     for layer in ("staging", "core", "metrics"):
         run_layer(con, layer)
     con.execute("DELETE FROM metrics.configuration WHERE benchmark <> 'resnet'")
-    tasks.selection.run(con, SETTINGS)
-    tasks.clustering.run(con, SETTINGS)
-    tasks.ranking.run(con, SETTINGS)
-    tasks.sensitivity.run(con, SETTINGS)
-    tasks.fleet.run(con, SETTINGS)
+    tasks.method.run(con, SETTINGS)
     yield con
     con.close()
 

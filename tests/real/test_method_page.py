@@ -10,11 +10,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-import tasks.clustering
-import tasks.fleet
-import tasks.ranking
-import tasks.selection
-import tasks.sensitivity
+import tasks.method
 from gpurank.method.settings import MethodSettings
 from gpurank.pages.method import TABLES, PageError, blocks, filled, table_text
 
@@ -22,9 +18,6 @@ pytestmark = pytest.mark.real
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "method.md"
 # Tables of ResNet-50 alone; the others need every benchmark.
 OF_RESNET = ("selection", "clusters", "k_profile", "ranking", "best_for_lambda")
-STAGES = (
-    tasks.selection, tasks.clustering, tasks.ranking, tasks.sensitivity, tasks.fleet
-)  # fmt: skip
 
 
 def warehouse(benchmark: str | None) -> duckdb.DuckDBPyConnection:
@@ -47,8 +40,7 @@ def warehouse(benchmark: str | None) -> duckdb.DuckDBPyConnection:
         run_layer(con, layer)
     if benchmark is not None:
         con.execute("DELETE FROM metrics.configuration WHERE benchmark <> ?", [benchmark])
-    for stage in STAGES:
-        stage.run(con, MethodSettings())
+    tasks.method.run(con, MethodSettings())
     prepare_analysis(con)
     run_layer(con, "marts")
     return con

@@ -10,11 +10,12 @@ import polars as pl
 import pytest
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
+from threadpoolctl import threadpool_limits
 
 from gpurank.method.cluster_count import CountProfile, _ari, count_note, count_profile
 from gpurank.method.clustering import cluster, cluster_name, profile, restore, scale
 from gpurank.method.lloyd import batched_kmeans
-from gpurank.method.settings import MethodError, MethodSettings, floats, one_thread
+from gpurank.method.settings import MethodError, MethodSettings, floats
 
 SETTINGS = MethodSettings(cluster_starts=20, cluster_bootstraps=30, gap_references=5)
 # Centres of five planted groups: time, accelerators.
@@ -50,7 +51,7 @@ def test_five_planted_groups_are_recovered(configurations: Any) -> None:
 def test_row_order_and_threads_change_no_label(configurations: Any) -> None:
     frame, _ = planted(configurations)
     first = cluster(frame, "resnet", SETTINGS)
-    with one_thread(2):
+    with threadpool_limits(2):
         again = cluster(frame.sample(fraction=1, shuffle=True, seed=1), "resnet", SETTINGS)
     assert first.result_ids == again.result_ids
     assert first.labels.tolist() == again.labels.tolist()

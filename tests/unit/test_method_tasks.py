@@ -9,11 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-import tasks.clustering
-import tasks.fleet
-import tasks.ranking
-import tasks.selection
-import tasks.sensitivity
+import tasks.method
 from gpurank.declared.contracts import contract
 from gpurank.method.settings import MethodSettings
 from tasks.configuration import MissingInput
@@ -22,9 +18,6 @@ SETTINGS = MethodSettings(
     selection_bootstraps=20, importance_trees=3, matched_permutations=50, cluster_starts=5,
     cluster_bootstraps=5, gap_references=3, cluster_counts=(2, 5), draws=50,
     fleet_bootstraps=5,
-)  # fmt: skip
-STAGES = (
-    tasks.selection, tasks.clustering, tasks.ranking, tasks.sensitivity, tasks.fleet
 )  # fmt: skip
 TABLES = [
     contract(f"analysis.{name}")
@@ -67,8 +60,7 @@ def warehouse(frame: pl.DataFrame, threads: int = 1) -> duckdb.DuckDBPyConnectio
     con.register("incoming", frame.to_arrow())
     con.execute("CREATE TABLE metrics.configuration AS SELECT * FROM incoming")
     con.unregister("incoming")
-    for stage in STAGES:
-        stage.run(con, SETTINGS)
+    tasks.method.run(con, SETTINGS)
     return con
 
 
@@ -139,7 +131,6 @@ def test_ranks_within_a_cluster_are_those_of_its_members(configurations: Any) ->
     assert con.execute("SELECT max(cluster_rank) FROM analysis.ranking").fetchall()[0][0] > 1
 
 
-@pytest.mark.parametrize("stage", STAGES)
-def test_a_missing_input_is_one_clear_error(stage: Any) -> None:
+def test_a_missing_input_is_one_clear_error() -> None:
     with pytest.raises(MissingInput, match=r"not there .*build the SQL layers"):
-        stage.run(duckdb.connect(), SETTINGS)
+        tasks.method.run(duckdb.connect(), SETTINGS)

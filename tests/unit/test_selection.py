@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy.stats import rankdata, spearmanr
+from threadpoolctl import threadpool_limits
 
 from gpurank.method.ranks import project_out, rank_covariances, spearman, weighted_ranks
 from gpurank.method.selection import (
@@ -20,7 +21,7 @@ from gpurank.method.selection import (
     select,
     submitter_weights,
 )
-from gpurank.method.settings import MethodError, MethodSettings, one_thread
+from gpurank.method.settings import MethodError, MethodSettings
 
 SETTINGS = MethodSettings(selection_bootstraps=60)
 
@@ -149,7 +150,7 @@ def test_a_relative_of_the_target_is_refused(configurations: Any, relative: str)
 
 def test_row_order_and_threads_change_nothing(configurations: Any) -> None:
     frame = planted(configurations)
-    with one_thread(2):
+    with threadpool_limits(2):
         first = select(frame, "resnet", "score_min", SETTINGS)
     assert first == select(frame.sample(fraction=1, shuffle=True, seed=3), "resnet", "score_min",
                            SETTINGS)  # fmt: skip

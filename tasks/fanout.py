@@ -1,0 +1,118 @@
+"""Many calls of one function, side by side: here, or in processes of this machine.
+
+Whatever maps calls this way (a task runner, a cluster) can take the place of ``here``: jobs are
+independent, travel as pickles, and their results stand in the order of the jobs.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any, Protocol, TypeVar
+
+from tasks.worker import end_with_parent
+
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS")
+T = TypeVar("T")
+Job = tuple[Any, ...]
+
+
+class Each(Protocol):
+    """Calls a module's function with the arguments of each job; results in the jobs' order."""
+
+    def __call__(self, function: Callable[..., T], jobs: Sequence[Job]) -> list[T]:
+        """One result a job; the first error among them is raised."""
+
+    def warm(self, *modules: str) -> None:
+        """A hint that such jobs come soon, with what they import."""
+
+
+class Here:
+    """One after the other, in this process."""
+
+    def __call__(self, function: Callable[..., T], jobs: Sequence[Job]) -> list[T]:
+        """One result a job."""
+        return [function(*job) for job in jobs]
+
+    def warm(self, *modules: str) -> None:
+        """Nothing to prepare."""
+
+
+class Processes:
+    """In ``count`` processes, kept until ``close``; started when first needed."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._pool: ProcessPoolExecutor | None = None
+
+    def __call__(self, function: Callable[..., T], jobs: Sequence[Job]) -> list[T]:
+        """One result a job. Where a process is ended from outside, the rest is done here."""
+        if len(jobs) < 2:
+            return here(function, jobs)
+        found: list[T] = []
+        try:
+            pool = self._started()
+            futures = [pool.submit(function, *job) for job in jobs]
+            for future in futures:
+                found.append(future.result())
+        except BrokenProcessPool:
+            # Most likely for lack of memory: one process needs less, and its results are the same.
+            self.close()
+            return found + [function(*job) for job in jobs[len(found) :]]
+        except BaseException:
+            self.close()
+            raise
+        return found
+
+    def warm(self, *modules: str) -> None:
+        """Start the processes and have each import the modules, without waiting for it."""
+        pool = self._started(modules)
+        for _ in range(self._count):
+            pool.submit(os.getpid)
+
+    def close(self) -> None:
+        """End the processes; what they have not begun is dropped."""
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    def _started(self, modules: Sequence[str] = ()) -> ProcessPoolExecutor:
+        if self._pool is None:
+            context = multiprocessing.get_context("spawn")
+            self._pool = ProcessPoolExecutor(self._count, context, _begin, (tuple(modules),))
+        return self._pool
+
+
+here = Here()
+
+
+@contextmanager
+def side_by_side(count: int) -> Iterator[Each]:
+    """Up to ``count`` processes for the time of the block; with one, this one.
+
+    A cluster's worker may have no children: there, too, it is this process.
+    """
+    if count < 2 or multiprocessing.current_process().daemon:
+        yield here
+        return
+    each = Processes(count)
+    try:
+        yield each
+    finally:
+        each.close()
+
+
+def _begin(modules: Sequence[str]) -> None:
+    # Before numpy and polars are imported, which read these; the cores are shared out already.
+    os.environ.update(dict.fromkeys(_THREADS, "1"))
+    signal.signal(signal.SIGINT, lambda *_: os._exit(130))
+    threading.Thread(target=end_with_parent, daemon=True).start()
+    for name in modules:
+        import_module(name)
