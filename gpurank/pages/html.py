@@ -10,9 +10,12 @@ from html import escape
 
 _STYLE = """
 :root { color-scheme: light dark; --line: #c8ccd2; --bad: #b3261e; --warn: #8a5a00; --good: #1d6b34;
-  --soft: #f3f4f6; --dim: #5b616b; }
+  --soft: #f3f4f6; --dim: #5b616b; --paper: #fff; --ink: #14202e; --link: #0b57b0; }
 @media (prefers-color-scheme: dark) { :root { --line: #454a52; --bad: #ff8a80; --warn: #f2bd5c;
-  --good: #7bd694; --soft: #22252a; --dim: #a3a9b3; } }
+  --good: #7bd694; --soft: #22252a; --dim: #a3a9b3; --paper: #14181d; --ink: #e8edf3;
+  --link: #7db8ff; } }
+html { background: var(--paper); color: var(--ink); } a { color: var(--link); }
+:focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
 body { font: 1rem/1.5 system-ui, sans-serif; max-width: 75rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.5rem; } h2 { font-size: 1.2rem; margin-top: 2rem; }
 table { border-collapse: collapse; width: 100%; margin: .75rem 0; font-size: .9rem; }

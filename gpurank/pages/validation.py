@@ -83,7 +83,8 @@ def _report(number: int, report: ValidationReport) -> str:
         failed = sum(not result.is_passed for result in results)
         rows_text = f", {report.row_counts[name]:,} rows" if name in report.row_counts else ""
         label = f"{name}: {len(results)} checks, {failed} failed{rows_text}"
-        inner = table(name, _RESULT_HEAD[1:], [_result_cells(result)[1:] for result in results])
+        caption = f"{name}, {report.subject}"
+        inner = table(caption, _RESULT_HEAD[1:], [_result_cells(result)[1:] for result in results])
         opened = " open" if failed else ""
         parts.append(f"<details{opened}>\n<summary>{escape(label)}</summary>\n{inner}\n</details>")
     return "\n".join(parts)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import time
 from collections.abc import Iterator
@@ -219,17 +218,3 @@ def test_the_index_searches(browser: Browser, tmp_path: Path) -> None:
     browser.enter("#search", "nothing like it")
     assert browser.ask("document.getElementById('shown').textContent") == "0 of 1 lists shown."
     assert not browser.problems and not browser.requests
-
-
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_no_violation(opened: Opened, tmp_path: Path, width: int, scheme: str) -> None:
-    script = os.environ.get("GPURANK_AXE")
-    if not script:
-        pytest.skip("GPURANK_AXE does not name an axe.min.js (npm pack axe-core holds one)")
-    browser, _ = opened
-    browser.open(tmp_path / "resnet-v4.0.html", width, 844, scheme)
-    browser.click("#rank .open")
-    browser.ask(Path(script).read_text(encoding="utf-8") + ";0")
-    kinds = "(found) => found.violations.map((each) => each.id + ': ' + each.nodes[0].html)"
-    assert browser.ask(f"axe.run().then({kinds})") == []

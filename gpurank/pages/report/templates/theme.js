@@ -10,8 +10,6 @@ themeButton.setAttribute("aria-label", "Switch between light and dark");
 themeButton.addEventListener("click", () => {
   root.dataset.theme = isDark() ? "light" : "dark";
   nameTheme();
-const here = document.querySelector("nav [aria-current]");
-if (here) here.closest("nav").scrollLeft = here.offsetLeft - 80;
 });
 systemDark.addEventListener("change", nameTheme);
 nameTheme();
