@@ -30,10 +30,10 @@ from gpurank.logs.content import (
 from tasks.snapshot_base import (
     Snapshot,
     SourceError,
+    check_paths,
     check_round,
     commit_in_name,
     is_commit,
-    refuse_doubles,
 )
 from tasks.snapshot_unpack import Refused, clean, entries, opened, readable
 
@@ -202,7 +202,7 @@ def _listing(round_id: str, raw: BufferedReader, path: Path) -> tuple[str, list[
     with readable(path):
         top = _top_folder(round_id, names, path)
     order = sorted(name.removeprefix(top) for name in names if interest(name.removeprefix(top)))
-    refuse_doubles(order, str(path))
+    check_paths(order, str(path))
     return top, order
 
 

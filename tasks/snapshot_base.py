@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
+#: Characters of a path; no file system takes a longer one.
+PATH_LIMIT = 4096
+
 Kind = Literal["git", "archive", "tree"]
 
 _ROUND_IN_NAME = re.compile(r"training_results_(v\d+\.\d+)(?!\d)")
@@ -61,12 +64,16 @@ def commit_in_name(name: str) -> str | None:
     return match[1] if match else None
 
 
-def refuse_doubles(paths: Sequence[str], where: str) -> None:
-    """Refuse a listing, in order, in which a path comes twice: which one counts is unknown.
+def check_paths(paths: Sequence[str], where: str) -> None:
+    """Refuse a listing, in order, with a path that is there twice or longer than any can be.
 
     Raises:
-        SourceError: it does.
+        SourceError: which of two files counts is unknown; or each record of a file would be
+            stored beside a path without end.
     """
+    longest = max(map(len, paths), default=0)
+    if longest > PATH_LIMIT:
+        raise SourceError(f"{where} has a path of {longest} characters; check the source")
     for first, second in pairwise(paths):
         if first == second:
             raise SourceError(f"{where} holds {first!r} twice; get a copy that was made at once")

@@ -30,8 +30,8 @@ from tasks.snapshot_base import (
     SourceError,
     SourceMissing,
     SourceUnavailable,
+    check_paths,
     is_commit,
-    refuse_doubles,
 )
 from tasks.snapshot_gitcommand import (
     GitFailed,
@@ -43,7 +43,6 @@ from tasks.snapshot_gitcommand import (
     start,
     stop,
 )
-from tasks.snapshot_unpack import PATH_LIMIT_B
 
 # Asking for a branch takes a second; a round's contents are tens of MB. Both leave room for a
 # slow line; a line that stands still is given up after a minute by git itself.
@@ -138,8 +137,8 @@ def _prepare(repository: Path, snapshot: Snapshot) -> list[_Blob]:
     if not _has_commit(where, commit):
         _fetch_commit(repository, snapshot.uri, commit)
     listing = _listing(where, commit, snapshot.uri)
-    blobs = sorted(_wanted(listing, snapshot.uri), key=lambda blob: blob.path)
-    refuse_doubles([blob.path for blob in blobs], snapshot.uri)
+    blobs = sorted(_wanted(listing), key=lambda blob: blob.path)
+    check_paths([blob.path for blob in blobs], snapshot.uri)
     missing = {blob.object_id for blob in blobs} - _held(where)
     if missing:
         _fetch_blobs(repository, snapshot.uri, missing)
@@ -240,14 +239,12 @@ def _listing(where: str, commit: str, uri: str) -> bytes:
         stop(process)
 
 
-def _wanted(listing: bytes, uri: str) -> Iterator[_Blob]:
+def _wanted(listing: bytes) -> Iterator[_Blob]:
     """Rows of ``ls-tree -r -z`` that are taken."""
     for row in listing.split(b"\0"):
         meta, _, raw = row.partition(b"\t")
         if not raw:
             continue
-        if len(raw) > PATH_LIMIT_B:
-            raise SourceError(f"{uri} has a path of {len(raw)} B; check the source")
         path = readable_path(raw)
         mode, kind, object_id = meta.decode().split(" ")
         if kind == "blob" and interest(path) is not None:

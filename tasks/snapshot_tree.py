@@ -16,7 +16,7 @@ from gpurank.logs.content import (
     withheld_for_size,
     withheld_link,
 )
-from tasks.snapshot_base import Snapshot, SourceError, commit_in_name, refuse_doubles
+from tasks.snapshot_base import Snapshot, SourceError, check_paths, commit_in_name
 from tasks.snapshot_gitcommand import GitFailed, commit_time, local_git
 
 
@@ -59,7 +59,7 @@ def files(snapshot: Snapshot) -> Iterator[SourceFile]:
 def _read(root: Path) -> Iterator[SourceFile]:
     try:
         listing = sorted(_walk(root, b""))
-        refuse_doubles([path for path, _ in listing], str(root))
+        check_paths([path for path, _ in listing], str(root))
         for path, entry in listing:
             yield _file(path, entry)
     except OSError as error:

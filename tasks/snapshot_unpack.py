@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from gpurank.logs.content import MIB, readable_path
-from tasks.snapshot_base import SourceError
+from tasks.snapshot_base import PATH_LIMIT, SourceError
 
 # Published rounds hold up to 6,000 data files; a whole repository some tens of thousands.
 ENTRY_LIMIT = 200_000
@@ -27,8 +27,6 @@ RATIO_FROM_B = 256 * MIB
 BUFFER_B = 64 << 10
 # A name or a comment of an entry; tarfile reads them whole.
 HEADER_LIMIT_B = 1 * MIB
-# No file system takes a longer path; every record of a file is stored beside its path.
-PATH_LIMIT_B = 4096
 _ZERO_BLOCK = bytes(tarfile.BLOCKSIZE)
 _LONG_HEADERS = (tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK, tarfile.XHDTYPE,
                  tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE)  # fmt: skip
@@ -80,7 +78,7 @@ def clean(name: str) -> str:
         Refused: it leads outside, or is longer than any.
     """
     raw = name.encode("utf-8", "surrogateescape")
-    if len(raw) > PATH_LIMIT_B:
+    if len(raw) > PATH_LIMIT:
         raise Refused(f"has an entry whose name is {len(raw)} B long")
     text = readable_path(raw)
     parts = [part for part in text.split("/") if part not in ("", ".")]

@@ -285,6 +285,36 @@ def test_stamps_that_contradict_their_neighbours_are_named() -> None:
     assert facts(moved).out_of_line == (2,)
 
 
+@pytest.mark.parametrize(
+    ("late_ms", "is_named"),
+    [(0, False), (-9, False), (40, False), (60_040, True), (-1_000, True), (-30, True)],
+)
+def test_a_stop_at_the_end_of_a_log_is_held_by_what_stands_before(
+    late_ms: int, is_named: bool
+) -> None:
+    stop_ms = START + 600_000
+    lines = [
+        *(record(key, START) for key in ("init_stop", "run_start")),
+        *(record(key, stop_ms) for key in ("block_stop", "epoch_stop", "eval_stop")),
+        record("run_stop", stop_ms + late_ms, status="success"),
+    ]
+    assert facts(lines).out_of_line == ((6,) if is_named else ())
+
+
+@pytest.mark.parametrize(
+    ("late_ms", "is_named"), [(0, False), (9, False), (30, True), (4_000, True)]
+)
+def test_a_start_later_than_what_follows_is_named(late_ms: int, is_named: bool) -> None:
+    lines = [
+        record("init_stop", START - 1),
+        record("run_start", START + late_ms),
+        *(record(key, START) for key in ("block_start", "epoch_start", "train_samples")),
+        *(record(key, START + 600_000) for key in ("eval_stop", "epoch_stop", "block_stop")),
+        record("run_stop", START + 600_000, status="success"),
+    ]
+    assert facts(lines).out_of_line == ((2,) if is_named else ())
+
+
 def comparable(found: RunFacts) -> dict[str, Any]:
     return {name: value for name, value in asdict(found).items() if name not in LINES}
 

@@ -48,6 +48,10 @@ WITH finding AS (
     WHERE is_independent AND refiled_run_count + copied_run_count > 0
 
     UNION ALL
+    SELECT result_id, 'warning', kind, detail
+    FROM metrics.run_agreement
+
+    UNION ALL
     SELECT result_id, 'info', 'copy_inside_round', concat('same runs as ', first_seen_result_id)
     FROM metrics.independence
     WHERE is_same_round_copy
