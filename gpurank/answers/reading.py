@@ -68,8 +68,11 @@ def ask(con: DuckDBPyConnection, sql: str, values: Sequence[Any] = (), title: st
 
     Raises:
         duckdb.Error: the statement is wrong.
+        QueryError: there is none, only blanks or a comment.
     """
-    cursor = con.execute(sql, list(values))
+    cursor: DuckDBPyConnection | None = con.execute(sql, list(values))
+    if cursor is None:
+        raise QueryError("there is no statement in it; write one SELECT")
     described = cursor.description or ()
     names, types = (tuple(str(item[place]) for item in described) for place in (0, 1))
     return Answer(names, tuple(cursor.fetchall()), types, title or None)
