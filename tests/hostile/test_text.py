@@ -92,8 +92,9 @@ def test_what_goes_wrong_with_a_file_is_told_without_steering(
 ) -> None:
     for name in ("\x1b[2Jresult_0.txt", os.fsdecode(b"\xff\xfe\x9b.txt"), "\u202e.txt"):
         (tmp_path / name).write_bytes(b"")
-    source = str(tmp_path / "\x1b[31m\udcff")
-    commands = (["ingest", "-r", "v4.0", "--source", source[:-1]], ["mine", str(tmp_path)])
+    monkeypatch.setenv("GPURANK_HOME", str(tmp_path / "home"))
+    source = str(tmp_path / "\x1b[31m\u202e")
+    commands = (["watch", "--check", "--source", source], ["mine", str(tmp_path)])
     for words in commands:
         more = ["--accelerators", "8", "--accelerator", "A100\x9b"] if words[0] == "mine" else []
         monkeypatch.setattr(sys, "argv", ["gpurank", *words, *more])
