@@ -16,7 +16,7 @@ from gpurank.declared.rounds import BenchmarkRule, declared_rounds
 from gpurank.logs.content import FILE_LIMIT_B
 from gpurank.logs.layout import run_number
 from gpurank.logs.logview import LogView
-from gpurank.logs.mllog import Records, read_log
+from gpurank.logs.mllog import Records, read_log, refused
 from gpurank.logs.runs import run_facts
 from gpurank.logs.scaling import read_scaling
 
@@ -100,7 +100,8 @@ def logs_of(
     a run_start is a run that failed; else every file with records is one.
 
     Raises:
-        OwnRunsError: two scaling.json differ, so that these are several results.
+        OwnRunsError: two scaling.json differ, so that these are several results; or a file holds
+            more records than any log.
     """
     logs: dict[str, Records] = {}
     ignored: list[str] = []
@@ -113,6 +114,8 @@ def logs_of(
                 )
             scaling = data
             continue
+        if reason := refused(data):
+            raise OwnRunsError(f"{name} was not read: {reason}")
         records = read_log(data)
         if len(records) or _is_result_log(name):
             logs[name] = records

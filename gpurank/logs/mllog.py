@@ -37,6 +37,22 @@ _DIALECTS = {b"LOG": "mllog", b"L": "mll", b"Pv": "mlpv05"}
 _ERRORS = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
 
 
+#: Records of one file; the published logs hold up to 13,000.
+RECORD_LIMIT = 1_000_000
+
+
+def refused(data: bytes) -> str | None:
+    """Why a file is not read though its size would let it; None where it is.
+
+    A record takes far more memory and time than the eight bytes that can begin one.
+    """
+    if len(data) < RECORD_LIMIT * len(_MLLOG):
+        return None
+    if data.count(_MARK) + data.count(b"MLPerf:") <= RECORD_LIMIT:
+        return None
+    return f"more than {RECORD_LIMIT:,} records, which no log holds"
+
+
 @dataclass(slots=True)
 class Records:
     """The records of one file, in file order, as columns of equal length.

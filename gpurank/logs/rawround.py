@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from importlib.resources import files as resource_files
@@ -23,7 +22,7 @@ from gpurank.logs.folders import Folders
 from gpurank.logs.issues import Issues
 from gpurank.logs.layout import Place, classify, run_number
 from gpurank.logs.logview import LogView
-from gpurank.logs.mllog import Records, read_log
+from gpurank.logs.mllog import Records, read_log, refused
 from gpurank.logs.power import PowerFacts, device_kind, power_facts
 from gpurank.logs.runs import run_facts
 from gpurank.logs.scaling import read_scaling
@@ -129,12 +128,13 @@ class _RoundReader:
     def take(self, file: SourceFileLike) -> Iterator[pa.RecordBatch]:
         """Read one file; gives out the event batches that it fills."""
         place = classify(file.path, self.round)
-        self.folders.see(place, is_read=file.withheld_reason is None)
+        reason = file.withheld_reason or refused(file.data)
+        self.folders.see(place, is_read=reason is None)
         records = Records()
-        kind, ignored = str(place.kind), None
-        if file.withheld_reason is not None:
-            kind, ignored = "withheld", file.withheld_reason
-            self._withheld(file.path, place, ignored)
+        kind, ignored = str(place.kind), reason
+        if reason is not None:
+            kind = "withheld"
+            self._withheld(file.path, place, reason)
         else:
             records = self._records(file, place)
             kind, ignored = self._read(file, place, records)
@@ -203,7 +203,7 @@ class _RoundReader:
 
     def _extra(self, path: str, place: Place, records: Records) -> tuple[str, str]:
         """A file that gives no row, with an issue where it looks as if it should have."""
-        if re.fullmatch(r"scaling[^/]*\.json", path.rpartition("/")[2], re.IGNORECASE):
+        if "scaling" in path.rpartition("/")[2].lower():
             message = "only a file called scaling.json beside the logs scales a result; not applied"
             self.issues.add("warning", "scaling_misnamed", message, path, folder_id=place.folder_id)
         if not len(records):

@@ -57,6 +57,11 @@ def test_of_two_scalings_none_is_taken_by_chance() -> None:
         logs_of([*runs, ("a/scaling.json", one), ("b/scaling.json", other)])
 
 
+def test_a_file_of_marks_alone_is_refused() -> None:
+    with pytest.raises(OwnRunsError, match="more than 1,000,000 records"):
+        logs_of([("result_0.txt", b":::MLLOG" * 1_000_001)])
+
+
 def test_a_name_that_is_no_text_is_a_name(tmp_path: Path) -> None:
     name = os.fsdecode(b"result_\xff.txt")
     (tmp_path / name).write_bytes(log(30))
