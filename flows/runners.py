@@ -2,7 +2,7 @@
 
 Chosen by configuration alone: ``GPURANK_RUNNER`` is ``threads`` (default), ``dask`` or ``ray``
 (a cluster of this machine), or either with the address of a running one
-(``dask:tcp://head:8786``, ``ray:ray://head:10001``). Workers need the same GPURANK_HOME, on a file
+(``dask:tcp://head:8786``, ``ray:head:6379``). Workers need the same GPURANK_HOME, on a file
 system that they share, and the same code.
 """
 
@@ -17,6 +17,7 @@ from prefect.task_runners import ThreadPoolTaskRunner
 from gpurank.settings import SettingsError, default_workers
 
 VARIABLE = "GPURANK_RUNNER"
+_STORE_B = 128 * 1024**2
 _CLASSES = {"dask": ("prefect_dask", "DaskTaskRunner"), "ray": ("prefect_ray", "RayTaskRunner")}
 
 
@@ -43,5 +44,7 @@ def task_runner(workers: int | None = None) -> Any:
     if address:
         return runner(address=address)
     if kind == "ray":
-        return runner(init_kwargs={"num_cpus": count})
+        # Tasks return a few lines: no page beside ours, and a store that does not take the memory.
+        local = {"num_cpus": count, "include_dashboard": False, "object_store_memory": _STORE_B}
+        return runner(init_kwargs=local)
     return runner(cluster_kwargs={"n_workers": count, "threads_per_worker": 1})

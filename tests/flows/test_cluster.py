@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 from flows.runners import task_runner
@@ -20,14 +24,37 @@ def test_a_runner_is_chosen_by_configuration(monkeypatch: pytest.MonkeyPatch) ->
         task_runner()
 
 
-@pytest.mark.flow
-def test_dask_workers_give_the_same_versions_and_marts(
-    orchestrator: None, mirror: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@contextmanager
+def dask() -> Iterator[str]:
+    """A scheduler and two workers, each a process."""
     distributed: Any = pytest.importorskip("distributed")
     pytest.importorskip("prefect_dask")
-    import duckdb
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True) as cluster:
+        yield f"dask:{cluster.scheduler_address}"
 
+
+@contextmanager
+def ray() -> Iterator[str]:
+    """Two nodes of one core each, with their own daemons and worker processes."""
+    why = "Ray is large and not for every Python, so not locked: pip install 'gpurank[ray]'"
+    module: Any = pytest.importorskip("ray", reason=why)
+    pytest.importorskip("prefect_ray", reason=why)
+    utilities: Any = pytest.importorskip("ray.cluster_utils")
+    node = {"num_cpus": 1, "object_store_memory": 100 * 1024**2, "include_dashboard": False}
+    cluster = utilities.Cluster(initialize_head=True, head_node_args=node)
+    try:
+        cluster.add_node(num_cpus=1, object_store_memory=100 * 1024**2)
+        yield f"ray:{cluster.address}"
+    finally:
+        module.shutdown()
+        cluster.shutdown()
+
+
+@pytest.mark.flow
+@pytest.mark.parametrize("started", [dask, ray], ids=["dask", "ray"])
+def test_workers_of_a_cluster_give_the_same_versions_and_marts(
+    started: Any, orchestrator: None, mirror: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from flows.backfill import backfill
 
     def run(home: Path) -> dict[str, Any]:
@@ -42,14 +69,16 @@ def test_dask_workers_give_the_same_versions_and_marts(
             ]  # fmt: skip
             return {name: con.execute(f"from marts.{name}").fetchall() for name in names}
 
-    local = run(tmp_path / "local")
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True) as cluster:
-        monkeypatch.setenv("GPURANK_RUNNER", f"dask:{cluster.scheduler_address}")
+    with started() as runner:
+        local = run(tmp_path / "local")
+        monkeypatch.setenv("GPURANK_RUNNER", runner)
         remote = run(tmp_path / "remote")
     assert local == remote
     for round_id in ("v3.0", "v4.0"):
         first, second = (Store(tmp_path / n / "raw").latest(round_id) for n in ("local", "remote"))
         assert first is not None and second is not None
-        assert (first.version_id, first.hashes) == (second.version_id, second.hashes)
+        # Files and all that is known of them, but for when and by which run they were read.
+        assert first == replace(second, taken_at=first.taken_at, run_id=first.run_id)
+        assert Store(tmp_path / "remote" / "raw").damage(second) == ()
     locks = [(tmp_path / name / "rounds.lock.yml").read_text() for name in ("local", "remote")]
     assert locks[0] == locks[1] and "v3.0" in locks[0] and "v4.0" in locks[0]
