@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 import polars as pl
 
 from gpurank.method.cluster_count import CountProfile, count_note, count_profile
 from gpurank.method.clustering import Clustering, ClusterProfile, cluster, profile
-from gpurank.method.settings import MethodSettings, analysis_set, floats
+from gpurank.method.settings import MethodSettings, analysis_set, fields, floats
 from tasks.configuration import Rows
 
 
@@ -27,13 +26,13 @@ def rows(frame: pl.DataFrame, benchmark: str, settings: MethodSettings) -> Rows:
                 "analysis.cluster_count": []}  # fmt: skip
     owners = known["submitter"].fill_null("").to_list()
     scores = count_profile(
-        found.features.values, floats(known, "score_min"), owners, benchmark, settings
+        found.features.values, floats(known, "score_min"), owners, benchmark, settings, found
     )
     return {
         "analysis.cluster": _members(found),
         "analysis.cluster_profile": _profiles(found, known, scores, settings),
         "analysis.cluster_count": [
-            {"benchmark": benchmark, **asdict(score),
+            {"benchmark": benchmark, **fields(score),
              "is_chosen": score.cluster_count == settings.cluster_count}
             for score in scores
         ],
@@ -54,7 +53,7 @@ def _profiles(
     note = count_note(scores, settings.cluster_count)
     return [
         {
-            **asdict(entry),
+            **fields(entry),
             "benchmark": found.benchmark,
             "jaccard": chosen.jaccard[entry.cluster_label - 1] if chosen else None,
             "inertia": found.inertia,

@@ -3,7 +3,6 @@ fleet_result, model_scaling, prediction and prediction_check."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 import polars as pl
@@ -11,7 +10,7 @@ import polars as pl
 from gpurank.method.fleet import LEVELS, FleetLaw, fit_fleet
 from gpurank.method.modelfit import model_scaling
 from gpurank.method.prediction import count_grid, predictor
-from gpurank.method.settings import MethodSettings
+from gpurank.method.settings import MethodSettings, fields
 from tasks.configuration import Rows
 
 
@@ -28,12 +27,12 @@ def rows(frame: pl.DataFrame, benchmark: str, settings: MethodSettings) -> Rows:
     return {
         "analysis.fleet_law": [_law(law)],
         "analysis.break_even": _levels(law) if law.reason is None else [],
-        "analysis.fleet_result": [{**place, **asdict(row)} for row in law.rows],
+        "analysis.fleet_result": [{**place, **fields(row)} for row in law.rows],
         "analysis.model_scaling": [
-            {**place, **asdict(model)} for model in model_scaling(frame, benchmark)
+            {**place, **fields(model)} for model in model_scaling(frame, benchmark)
         ],
-        "analysis.prediction": [{**place, **asdict(row)} for row in predicted],
-        "analysis.prediction_check": [{**place, **asdict(made.check())}] if made else [],
+        "analysis.prediction": [{**place, **fields(row)} for row in predicted],
+        "analysis.prediction_check": [{**place, **fields(made.check())}] if made else [],
     }
 
 

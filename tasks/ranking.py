@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 import polars as pl
 
 from gpurank.method.clustering import restore
 from gpurank.method.ranking import Noise, noise, rank, unrankable_reason
-from gpurank.method.settings import MethodSettings
+from gpurank.method.settings import MethodSettings, fields
 from tasks.configuration import Rows
 
 
@@ -67,7 +66,7 @@ def _ranked(
     return [
         {
             **place[entry.result_id],
-            **asdict(entry),
+            **fields(entry),
             "site_log_sd": errors.site_sd,
             "cluster_label": (label := labels[entry.result_id]),
             # Of equals all get the lower rank, as in the whole list.

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 import polars as pl
 
 from gpurank.method.importance import group_importance, matched_cpu
 from gpurank.method.selection import TARGETS, Selection, select
-from gpurank.method.settings import MethodSettings
+from gpurank.method.settings import MethodSettings, fields
 from tasks.configuration import Rows
 
 
@@ -23,7 +22,7 @@ def rows(frame: pl.DataFrame, benchmark: str, settings: MethodSettings) -> Rows:
     return {
         "analysis.selection": [row for one in found for row in _variables(frame, one, settings)],
         "analysis.matched_cpu": [
-            {"benchmark": benchmark, **asdict(effect)}
+            {"benchmark": benchmark, **fields(effect)}
             for effect in matched_cpu(frame, benchmark, settings)
         ],
     }
@@ -43,7 +42,7 @@ def _variables(
     return [
         {
             **shape,
-            **asdict(variable),
+            **fields(variable),
             "importance_submitter": by_submitter.get(variable.group_id or 0),
             "importance_family": by_family.get(variable.group_id or 0),
         }

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 import polars as pl
 
 from gpurank.method.mcdm import compare
-from gpurank.method.settings import floats, one_thread
+from gpurank.method.settings import fields, floats, one_thread
 from tasks.configuration import Rows
 
 # Deleting one of two leaves nothing to reverse.
@@ -46,7 +45,7 @@ def _compared(entries: pl.DataFrame) -> list[dict[str, Any]]:
         found = compare(*(floats(entries, name) for name in names))
     return [
         {
-            **asdict(result),
+            **fields(result),
             "entry_count": len(entries),
             "first_result_id": entries["result_id"][result.first],
             "first_rank": entries["rank"][result.first],

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
-from sklearn.metrics import adjusted_rand_score, calinski_harabasz_score, silhouette_score
+from sklearn import config_context
+from sklearn.metrics import calinski_harabasz_score, silhouette_score
 from sklearn.mixture import GaussianMixture
 
-from gpurank.method.clustering import by_time, fit
+from gpurank.method.clustering import Clustering, by_time, fit
 from gpurank.method.lloyd import batched_kmeans
 from gpurank.method.noise import generator
-from gpurank.method.settings import Floats, Ints, MethodSettings, one_thread
+from gpurank.method.settings import Bools, Floats, Ints, MethodSettings, one_thread
 
 # Hennig's reading of the Jaccard mean: below this a cluster is not a stable one.
 _STABLE = 0.75
@@ -49,7 +50,12 @@ class CountProfile:
 
 
 def count_profile(
-    values: Floats, time_min: Floats, owners: list[str], name: str, settings: MethodSettings
+    values: Floats,
+    time_min: Floats,
+    owners: list[str],
+    name: str,
+    settings: MethodSettings,
+    published: Clustering | None = None,
 ) -> list[CountProfile]:
     """A profile for each k of the settings, and the chosen one, that leaves enough points.
 
@@ -59,12 +65,20 @@ def count_profile(
         owners: (n,) submitters.
         name: what the random stream is called (the benchmark).
         settings: the ks, bootstraps, references and seed.
+        published: the clusters of the chosen k; None: found here by the same fit.
     """
     points = len(np.unique(np.round(values, 9), axis=0))
     each = settings.cluster_minimum_points_each
     counts = sorted({*settings.cluster_counts, settings.cluster_count})
-    with one_thread():
-        data = _Data(values, _principal(values), time_min, owners, linkage(values, "ward"), name)
+    # What is handed to the library is finite; to look again takes as long as its small fits.
+    with one_thread(), config_context(assume_finite=True, skip_parameter_validation=True):
+        if published is not None and published.inertia is not None:
+            own = (published.labels - 1, published.inertia)
+        else:
+            raw, _, inertia = fit(values, settings.cluster_count, settings)
+            own = (raw, inertia)
+        tree = linkage(values, "ward")
+        data = _Data(values, _principal(values), time_min, owners, tree, name, own)
         return [_profile(data, count, settings) for count in counts if points >= each * count]
 
 
@@ -95,6 +109,7 @@ class _Data:
     owners: list[str]
     tree: Floats
     name: str
+    published: tuple[Ints, float]
 
 
 def _profile(data: _Data, count: int, settings: MethodSettings) -> CountProfile:
@@ -119,16 +134,15 @@ def _profile(data: _Data, count: int, settings: MethodSettings) -> CountProfile:
         submitter_ari=float(np.mean([v for _, v in without])) if without else None,
         submitter_ari_low=worst[1],
         submitter_low=worst[0],
-        ward_ari=float(adjusted_rand_score(labels, fcluster(data.tree, count, "maxclust"))),
-        mixture_ari=float(adjusted_rand_score(labels, mixture.fit_predict(data.plane))),
+        ward_ari=_agreement(labels, fcluster(data.tree, count, "maxclust") - 1),
+        mixture_ari=_agreement(labels, mixture.fit_predict(data.plane)),
     )
 
 
 def _labels(data: _Data, count: int, settings: MethodSettings) -> tuple[Ints, float]:
     """Labels and inertia: the published clusters for the chosen k, the same starts for others."""
     if count == settings.cluster_count:
-        raw, _, inertia = fit(data.values, count, settings)
-        return raw, inertia
+        return data.published
     rng = generator(settings, data.name, "profile", str(count))
     ones = np.ones((1, len(data.values)))
     # Plain seeding needs more starts than the library's to find the same optimum.
@@ -156,11 +170,12 @@ def _without_each(
     fits = batched_kmeans(
         data.plane, np.stack([w for _, w in weights]), count, settings.cluster_submitter_starts, rng
     )
-    whole = np.eye(count)[labels]
-    return [
-        (name, _ari((whole * kept[:, None]).T @ np.eye(count)[found]))
-        for (name, kept), found in zip(weights, fits.labels, strict=True)
+    kept = np.stack([w for _, w in weights])
+    tables = (np.eye(count)[labels] * kept[:, :, None]).transpose(0, 2, 1) @ np.eye(count)[
+        fits.labels
     ]
+    names = [name for name, _ in weights]
+    return list(zip(names, _ari(tables).tolist(), strict=True))
 
 
 def _principal(values: Floats) -> Floats:
@@ -190,7 +205,7 @@ def _stability(
         plane, weights.astype(np.float64), count, settings.cluster_bootstrap_starts, rng
     )
     whole, found = np.eye(count)[labels], np.eye(count)[fits.labels]
-    scores = [_ari(table) for table in whole.T @ found]
+    scores = _ari(whole.T @ found)
     there = (weights > 0).astype(np.float64)
     shared = whole.T @ (found * there[:, :, None])
     mine, other = there @ whole, np.einsum("bn,bnk->bk", there, found)
@@ -199,16 +214,23 @@ def _stability(
     return float(np.mean(scores)), tuple(float(v) for v in best.mean(axis=0))
 
 
-def _ari(table: Floats) -> float:
-    """Adjusted Rand index of a contingency table (Hubert and Arabie)."""
+def _agreement(one: Ints, other: Ints) -> float:
+    """Adjusted Rand index of two labellings from 0."""
+    return float(_ari(np.eye(one.max() + 1)[one].T @ np.eye(other.max() + 1)[other]))
 
-    def pairs(x: Floats) -> float:
-        return float((x * (x - 1) / 2).sum())
 
-    rows, columns, total = table.sum(axis=1), table.sum(axis=0), table.sum()
-    expected = pairs(rows) * pairs(columns) / (total * (total - 1) / 2)
-    most = (pairs(rows) + pairs(columns)) / 2
-    return 1.0 if most == expected else (pairs(table) - expected) / (most - expected)
+def _ari(tables: Floats) -> Floats:
+    """Adjusted Rand index of contingency tables (Hubert and Arabie): (..., r, c) to (...)."""
+
+    def pairs(x: Floats) -> Floats:
+        return np.asarray(x * (x - 1) / 2)
+
+    rows, columns = (pairs(tables.sum(axis=axis)).sum(axis=-1) for axis in (-1, -2))
+    expected = rows * columns / pairs(tables.sum(axis=(-2, -1)))
+    most = (rows + columns) / 2
+    above = pairs(tables).sum(axis=(-2, -1)) - expected
+    same: Bools = np.asarray(most == expected)
+    return np.asarray(np.where(same, 1.0, above / np.where(same, 1.0, most - expected)))
 
 
 def _gap(

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+from sklearn import config_context
 from sklearn.cluster import KMeans
 
 from gpurank.method.settings import (
@@ -162,7 +163,8 @@ def restore(frame: pl.DataFrame, benchmark: str, settings: MethodSettings) -> Cl
 
 def fit(values: Floats, count: int, settings: MethodSettings) -> tuple[Ints, Floats, float]:
     """K-means with many starts, the lowest inertia kept: labels 0.., centres, inertia."""
-    with one_thread():
+    # The values are finite; to check them for each of many starts takes as long as the starts.
+    with one_thread(), config_context(assume_finite=True, skip_parameter_validation=True):
         model = KMeans(count, n_init=settings.cluster_starts, random_state=settings.seed)
         labels = model.fit_predict(values)
     return labels.astype(np.int64), model.cluster_centers_, float(model.inertia_)

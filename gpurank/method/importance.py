@@ -121,11 +121,14 @@ def forest(values: Floats, target: Floats, asked: Floats, settings: MethodSettin
         np.iinfo(np.int32).max, size=settings.importance_trees
     )
     total = np.zeros(len(asked))
+    # A new one gathers entropy first, which takes longer than a tree; these are seeded anew.
+    draws, own = np.random.RandomState(0), np.random.RandomState(0)
     with one_thread(), config_context(skip_parameter_validation=True, assume_finite=True):
         for seed in seeds.tolist():
-            drawn = np.random.RandomState(seed).randint(0, size, size)
-            copies = np.bincount(drawn, minlength=size).astype(np.float64)
-            tree = DecisionTreeRegressor(min_samples_leaf=_LEAF, random_state=seed)
+            draws.seed(seed)
+            own.seed(seed)
+            copies = np.bincount(draws.randint(0, size, size), minlength=size).astype(np.float64)
+            tree = DecisionTreeRegressor(min_samples_leaf=_LEAF, random_state=own)
             tree.fit(fitted, column, sample_weight=copies, check_input=False)
             total += tree.tree_.predict(seen)[:, 0]
     mean: Floats = total / settings.importance_trees

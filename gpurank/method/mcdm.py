@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import kendalltau, rankdata
+from scipy.stats import rankdata
 
 from gpurank.method.settings import Bools, Floats
 
@@ -156,18 +156,25 @@ def _judge(
     is_first = whole == whole.min()
     candidates = np.flatnonzero(is_first)
     first = int(candidates[delay_cost[candidates].argmin()])
-    tau = kendalltau(whole, delay_cost).statistic
+    tau = kendall(whole, delay_cost)
     others = ~is_first
     lost = _is_lost(is_first, after, kept)[others]
     return MethodResult(
         method=name,
         first=first,
         first_count=len(candidates),
-        rank_correlation=round(float(tau), 9) if np.isfinite(tau) else None,
+        rank_correlation=None if tau is None else round(tau, 9),
         reversal_rate=float(_is_reversed(whole, after, kept).mean()),
         first_reversal_rate=float(lost.mean()) if others.any() else None,
         time_weight=weight,
     )
+
+
+def kendall(one: Floats, other: Floats) -> float | None:
+    """Kendall's tau-b of two rankings (n,); None where either has all entries equal."""
+    signs = [np.sign(values[:, None] - values) for values in (one, other)]
+    size = np.sqrt((signs[0] ** 2).sum() * (signs[1] ** 2).sum())
+    return float((signs[0] * signs[1]).sum() / size) if size else None
 
 
 def _is_reversed(whole: Floats, after: Floats, kept: Floats) -> Bools:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import polars as pl
@@ -33,6 +34,7 @@ class RunNoise:
     dropped_count: tuple[int, ...]
 
 
+@cache
 def trimmed_mean_factor(run_count: int, dropped_count: int) -> float:
     """Variance of a normal sample's trimmed mean over the variance of one observation.
 
@@ -110,15 +112,20 @@ def run_draws(result_ids: list[str], noise: RunNoise, settings: MethodSettings) 
 
     Each draw redraws the runs of the set from a log-normal and takes their olympic mean.
     """
-    result = np.empty((settings.draws, len(result_ids)))
+    result = np.empty((len(result_ids), settings.draws))
     for i, name in enumerate(result_ids):
         count, drop = noise.run_count[i], noise.dropped_count[i]
         normal = generator(settings, name, "run").standard_normal((settings.draws, count))
-        if drop:
+        if drop > 1:
             normal.sort(axis=1)
-            normal = normal[:, drop : count - drop]
-        result[:, i] = np.log(np.exp(noise.sd[i] * normal).mean(axis=1))
-    centred: Floats = result - result.mean(axis=0)
+            normal = normal[:, drop - 1 : count - drop + 1]
+        # A run a row: whole rows add faster than many short ones.
+        runs = np.exp(noise.sd[i] * np.ascontiguousarray(normal.T))
+        total = runs.sum(axis=0)
+        if drop:
+            total -= runs.max(axis=0) + runs.min(axis=0)
+        result[i] = np.log(total / (count - 2 * drop))
+    centred: Floats = (result - result.mean(axis=1, keepdims=True)).T
     return centred
 
 

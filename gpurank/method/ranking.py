@@ -209,9 +209,9 @@ def _in_order(rows: pl.DataFrame, settings: MethodSettings) -> pl.DataFrame:
 
 @dataclass(frozen=True, slots=True)
 class _Spread:
-    run: Floats
-    site: Floats | None
-    all: Floats
+    run: Ints
+    site: Ints | None
+    all: Ints
     first: Floats
     top: Floats
 
@@ -224,23 +224,29 @@ def _spread(
     site = run if noise.site is None else run + noise.site[:, columns]
     fixed = log_time + np.log(count + settings.lambda_chips)
     weighed = log_time + np.log(count + lambda_draws(settings)[:, None])
-    everything = _draw_ranks(weighed + site)
+    everything = rank_counts(weighed + site)
     return _Spread(
-        run=_interval(_draw_ranks(fixed + run)),
-        site=None if noise.site is None else _interval(_draw_ranks(fixed + site)),
+        run=_interval(rank_counts(fixed + run)),
+        site=None if noise.site is None else _interval(rank_counts(fixed + site)),
         all=_interval(everything),
-        first=(everything == 1).mean(axis=0),
-        top=(everything <= _TOP).mean(axis=0),
+        first=everything[:, 0] / settings.draws,
+        top=everything[:, :_TOP].sum(axis=1) / settings.draws,
     )
 
 
-def _draw_ranks(scores: Floats) -> Ints:
-    """Ranks 1.. within each row; equal scores keep ranking order."""
+def rank_counts(scores: Floats) -> Ints:
+    """In how many draws entry i has rank j + 1: (n, n) for (draws, n) scores.
+
+    Equal scores keep the order of the entries.
+    """
+    count = scores.shape[1]
     order = np.argsort(scores, axis=1, kind="stable")
-    ranks = np.empty_like(order)
-    np.put_along_axis(ranks, order, np.arange(1, scores.shape[1] + 1)[None, :], axis=1)
-    return ranks
+    cell = (order * count + np.arange(count)).ravel()
+    return np.bincount(cell, minlength=count * count).reshape(count, count)
 
 
-def _interval(ranks: Ints) -> Floats:
-    return np.quantile(ranks, _LEVEL, axis=0, method="inverted_cdf")
+def _interval(counts: Ints) -> Ints:
+    """The lowest ranks up to which at least each level's share of draws lies: (2, n)."""
+    held = np.cumsum(counts, axis=1)
+    draws = held[:, -1:]
+    return np.stack([(held < level * draws - 1e-6).sum(axis=1) + 1 for level in _LEVEL])

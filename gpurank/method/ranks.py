@@ -49,14 +49,23 @@ def spearman(values: Floats) -> Floats:
     """
     count = values.shape[1]
     result = np.eye(count)
+    known = ~np.isnan(values)
+    # Most columns know the same rows, and ranks depend on nothing else.
+    pairs: dict[bytes, list[tuple[int, int]]] = {}
     for i in range(count):
         for j in range(i):
-            both = ~np.isnan(values[:, i]) & ~np.isnan(values[:, j])
-            if both.sum() < 3:
-                continue
-            cov = rank_covariances(values[both][:, [i, j]], np.ones((1, int(both.sum()))))[0]
-            scale = np.sqrt(cov[0, 0] * cov[1, 1])
-            result[i, j] = result[j, i] = cov[0, 1] / scale if scale > 0 else 0.0
+            pairs.setdefault((known[:, i] & known[:, j]).tobytes(), []).append((i, j))
+    for shared, found in pairs.items():
+        both = np.frombuffer(shared, dtype=np.bool_)
+        if both.sum() < 3:
+            continue
+        used = sorted({i for pair in found for i in pair})
+        cov = rank_covariances(values[both][:, used], np.ones((1, int(both.sum()))))[0]
+        place = {i: at for at, i in enumerate(used)}
+        for i, j in found:
+            a, b = place[i], place[j]
+            scale = np.sqrt(cov[a, a] * cov[b, b])
+            result[i, j] = result[j, i] = cov[a, b] / scale if scale > 0 else 0.0
     return result
 
 

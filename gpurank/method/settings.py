@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -141,6 +142,11 @@ def analysis_set(frame: pl.DataFrame, benchmark: str) -> pl.DataFrame:
 def benchmarks(frame: pl.DataFrame) -> list[str]:
     """The benchmarks of a frame, by name."""
     return sorted(frame["benchmark"].unique().to_list())
+
+
+def fields(item: Any) -> dict[str, Any]:
+    """A flat dataclass as a row; the standard library's ``asdict`` copies every value deeply."""
+    return {name: getattr(item, name) for name in item.__dataclass_fields__}
 
 
 def floats(frame: pl.DataFrame, column: str) -> Floats:

@@ -10,12 +10,12 @@ import polars as pl
 import pytest
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from gpurank.method.cluster_count import CountProfile, _ari, count_note, count_profile
 from gpurank.method.clustering import cluster, cluster_name, profile, restore, scale
 from gpurank.method.lloyd import batched_kmeans
-from gpurank.method.settings import MethodError, MethodSettings, floats
+from gpurank.method.settings import MethodError, MethodSettings, floats, one_thread
 
 SETTINGS = MethodSettings(cluster_starts=20, cluster_bootstraps=30, gap_references=5)
 # Centres of five planted groups: time, accelerators.
@@ -198,3 +198,15 @@ def test_ari_agrees_with_the_library() -> None:
     table = np.eye(3)[a].T @ np.eye(3)[b]
     assert _ari(table) == pytest.approx(adjusted_rand_score(a, b))
     assert _ari(np.eye(3)[a].T @ np.eye(3)[a]) == 1.0
+
+
+def test_one_thread_holds_until_the_outermost_block_ends() -> None:
+    def limits() -> set[int]:
+        return {library["num_threads"] for library in threadpool_info()}
+
+    with threadpool_limits(2):
+        with one_thread():
+            with one_thread():
+                assert limits() == {1}
+            assert limits() == {1}
+        assert limits() == {2}

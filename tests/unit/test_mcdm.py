@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import kendalltau
 
 from gpurank.method.mcdm import (
     compare,
     critic_weights,
     entropy_weights,
+    kendall,
     pareto,
     promethee,
     topsis,
@@ -141,3 +143,13 @@ def test_firsts_and_their_reversals() -> None:
     assert found["vikor"].first == 1 and found["vikor"].first_count == 1
     assert found["vikor"].first_reversal_rate == 0
     assert found["sum_entropy"].time_weight is not None
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=2, max_size=12))
+def test_kendall_is_the_librarys(rows: list[tuple[int, int]]) -> None:
+    one, other = np.array(rows, dtype=float).T
+    expected = kendalltau(one, other).statistic
+    found = kendall(one, other)
+    assert (found is None) == bool(np.isnan(expected))
+    assert found is None or found == pytest.approx(expected, abs=1e-12)
