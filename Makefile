@@ -10,7 +10,7 @@ PIN     = uv pip compile --universal --python-version 3.11 --generate-hashes \
 LOCK    = $(PIN) pyproject.toml --group build
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types lock facts docs site dist bench fuzz audit clean
+.PHONY: help demo test coverage lint types lock facts docs site dist bench fuzz mutate audit clean
 
 help: ## show what there is
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -36,6 +36,7 @@ lock: ## pin every dependency by version and hash again (needs uv)
 	$(LOCK) --group dev --constraint requirements.lock --output-file requirements-dev.lock
 	$(LOCK) --group docs --constraint requirements.lock --output-file requirements-docs.lock
 	$(PIN) --no-deps --group axe --output-file requirements-axe.lock
+	$(PIN) --group audit --constraint requirements-dev.lock --output-file requirements-audit.lock
 
 facts: $(BIN)/.run-ready ## rebuild the shipped facts: make facts SOURCE=<mirror folder or URL template>
 	@test -n "$(SOURCE)" || { echo "make facts SOURCE=<mirror folder, or a template with {round}>" >&2; exit 2; }
@@ -65,8 +66,15 @@ fuzz: $(BIN)/.test-ready ## fuzz each target: make fuzz SECONDS=60 (TARGETS="rea
 	 { echo "atheris has no package for this Python; make test fuzzes with Hypothesis instead" >&2; exit 2; }
 	@for t in $(or $(TARGETS),reader system archive lookups); do $(BIN)/python -m fuzz.run $$t --seconds $(or $(SECONDS),60) || exit 1; done
 
-audit: $(BIN)/.test-ready ## licences, bill of materials, known vulnerabilities of the locked packages
-	@$(BIN)/python -m supply.audit --sbom data/sbom.cdx.json
+mutate: $(BIN)/.test-ready ## damage published files and judge: make mutate SOURCE=<mirror folder> (COUNT=10000 SEED=1)
+	@test -n "$(SOURCE)" || { echo "make mutate SOURCE=<mirror folder of the rounds' archives>" >&2; exit 2; }
+	@$(BIN)/python -m fuzz.mutate --source "$(SOURCE)" --count $(or $(COUNT),10000) --seed $(or $(SEED),1)
+
+audit: $(BIN)/.audit-ready ## licences, bill of materials, known vulnerabilities (STRICT=1: no answer fails)
+	@$(BIN)/python -m supply.audit --sbom data/sbom.cdx.json $(if $(STRICT),--strict)
+
+coverage: $(BIN)/.test-ready ## branches of gpurank/ that the quick tests reach; less than 95 % fails
+	@$(BIN)/pytest tests/unit tests/sql tests/cases tests/hostile --cov --cov-report=term --cov-fail-under=95
 
 clean: ## remove the virtual environment and the demo's data
 	rm -rf $(VENV) data/demo
@@ -85,6 +93,10 @@ $(BIN)/.run-ready: $(BIN)/python requirements.lock pyproject.toml
 $(BIN)/.test-ready: $(BIN)/.run-ready requirements-dev.lock requirements-axe.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements-axe.lock
+	@touch $@
+
+$(BIN)/.audit-ready: $(BIN)/.test-ready requirements-audit.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-audit.lock
 	@touch $@
 
 $(BIN)/.site-ready: $(BIN)/.run-ready requirements-docs.lock

@@ -1,8 +1,9 @@
 """Licences, bill of materials and known vulnerabilities: ``python -m supply.audit [--sbom FILE]``.
 
 Licences are read from the installed packages, the bill of materials (CycloneDX 1.6) from the
-lock, whose hashes it repeats. Vulnerabilities are asked of pip-audit, where it is installed and
-its service answers; no answer is told and is no clean bill.
+lock, whose hashes it repeats, and is held against its schema. Vulnerabilities are asked of
+pip-audit; where its service does not answer, that is told, is no clean bill, and fails with
+``--strict``.
 """
 
 from __future__ import annotations
@@ -120,10 +121,27 @@ def bill_of_materials(packages: list[Pinned]) -> dict[str, Any]:
     }
 
 
-def vulnerabilities(lock: Path) -> tuple[int, str]:
-    """(exit code, what to tell) of pip-audit on the lock; 0 with a reason where it cannot tell."""
+def invalid(document: str) -> str | None:
+    """What the schema of CycloneDX 1.6 says against a bill of materials; None if nothing."""
+    from cyclonedx.schema import SchemaVersion
+    from cyclonedx.validation.json import JsonStrictValidator
+
+    found = JsonStrictValidator(SchemaVersion.V1_6).validate_str(document)
+    return None if found is None else f"the bill of materials is not CycloneDX 1.6: {found}"
+
+
+class Unanswered(RuntimeError):
+    """Whether a vulnerability is known could not be asked."""
+
+
+def vulnerabilities(lock: Path) -> tuple[list[str], int]:
+    """(known vulnerabilities of the locked packages, packages that the service knows).
+
+    Raises:
+        Unanswered: pip-audit is not installed, its service does not answer, or it knows no package.
+    """
     if importlib.util.find_spec("pip_audit") is None:
-        return 0, "not audited for vulnerabilities: pip-audit is not installed"
+        raise Unanswered("pip-audit is not installed")
     options = ["-r", str(lock), "--disable-pip", "--require-hashes", "-f", "json"]
     done = subprocess.run(  # noqa: S603
         [sys.executable, "-m", "pip_audit", *options], capture_output=True, text=True
@@ -131,29 +149,42 @@ def vulnerabilities(lock: Path) -> tuple[int, str]:
     try:
         rows = json.loads(done.stdout)["dependencies"]
     except (ValueError, KeyError, TypeError):
-        return 0, "not audited for vulnerabilities: the service does not answer"
-    unknown = [row["name"] for row in rows if "skip_reason" in row]
-    found = [f"{r['name']} {v['id']}" for r in rows for v in r.get("vulns", ())]
-    told = f"{len(rows) - len(unknown)} packages audited, {len(unknown)} unknown to the service"
-    return int(bool(found)), "\n".join([*found, told])
+        why = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
+        raise Unanswered(f"the service does not answer ({why[:200]})") from None
+    known = [row for row in rows if "skip_reason" not in row]
+    if not known:
+        raise Unanswered("the service knows none of the packages")
+    return [f"{row['name']} {v['id']}" for row in known for v in row["vulns"]], len(known)
 
 
 def main() -> int:
-    """Check and tell; 1 where a licence or a known vulnerability forbids a release."""
+    """Check and tell; 1 where a licence or a known vulnerability forbids a release.
+
+    With ``--strict`` also where vulnerabilities could not be asked.
+    """
     parser = argparse.ArgumentParser(prog="supply.audit", description=__doc__)
     parser.add_argument("--lock", type=Path, default=ROOT / "requirements.lock")
     parser.add_argument("--sbom", type=Path, help="write the bill of materials here")
+    parser.add_argument("--strict", action="store_true", help="fail where nobody answers")
     args = parser.parse_args()
     packages = pinned(args.lock.read_text(encoding="utf-8"))
     unhashed = [package.name for package in packages if not package.hashes]
     bad = list(refused(packages)) + [f"{name}: no hash in the lock" for name in unhashed]
     if args.sbom:
-        args.sbom.parent.mkdir(parents=True, exist_ok=True)
         text = json.dumps(bill_of_materials(packages), indent=1)
+        bad += [item for item in [invalid(text)] if item]
+        args.sbom.parent.mkdir(parents=True, exist_ok=True)
         args.sbom.write_text(text + "\n", encoding="utf-8")
-    code, told = vulnerabilities(args.lock)
-    print("\n".join([*bad, f"{len(packages)} packages, licences and hashes checked", told]))
-    return 1 if bad else code
+    print("\n".join([*bad, f"{len(packages)} packages, licences and hashes checked"]))
+    try:
+        found, count = vulnerabilities(args.lock)
+    except Unanswered as error:
+        print(f"NOT AUDITED for vulnerabilities: {error}. This is no clean bill.", file=sys.stderr)
+        return int(bool(bad) or args.strict)
+    print("\n".join([*found, f"{count} packages audited, {len(found)} known vulnerabilities"]))
+    if count < len(packages):
+        print(f"{len(packages) - count} packages are unknown to the service", file=sys.stderr)
+    return int(bool(bad or found))
 
 
 if __name__ == "__main__":

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import importlib.metadata
+import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -14,7 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from supply.audit import ROOT, bill_of_materials, pinned, refused
+from supply import audit
+from supply.audit import ROOT, bill_of_materials, invalid, pinned, refused, vulnerabilities
 
 LOCK = """\
 one==1.0 \\
@@ -27,9 +30,11 @@ three==3.0 ; python_full_version < '3.12' \\
 
 
 def test_each_locked_package_has_a_hash() -> None:
-    for name in ("requirements.lock", "requirements-dev.lock"):
-        packages = pinned((ROOT / name).read_text(encoding="utf-8"))
-        assert len(packages) > 50
+    paths = sorted(ROOT.glob("requirements*.lock"))
+    assert len(paths) >= 4
+    for path in paths:
+        packages = pinned(path.read_text(encoding="utf-8"))
+        assert packages
         assert [package.name for package in packages if not package.hashes] == []
 
 
@@ -74,24 +79,89 @@ def test_the_bill_of_materials_names_every_package_and_no_host() -> None:
     assert "://" not in json.dumps(document)
 
 
-def wheel(folder: Path) -> Path:
-    environment = {**os.environ, "SOURCE_DATE_EPOCH": "1700000000"}
+def test_the_bill_of_materials_is_one_by_its_schema() -> None:
+    pytest.importorskip("cyclonedx.validation.json", reason="`make audit` installs it")
+    packages = pinned((ROOT / "requirements.lock").read_text(encoding="utf-8"))
+    document = bill_of_materials(packages)
+    assert invalid(json.dumps(document)) is None
+    told = invalid(json.dumps({**document, "components": [{"type": "library"}]}))
+    assert told is not None and "name" in told
+
+
+def answering(monkeypatch: pytest.MonkeyPatch, text: str, errors: str = "") -> None:
+    """pip-audit is there and says this."""
+    done = subprocess.CompletedProcess([], 1, text, errors)
+    monkeypatch.setattr(audit.importlib.util, "find_spec", lambda _: object())
+    monkeypatch.setattr(audit.subprocess, "run", lambda *_, **__: done)
+
+
+def test_known_vulnerabilities_fail(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    vulnerable = {"name": "a", "version": "1", "vulns": [{"id": "PYSEC-1"}, {"id": "PYSEC-2"}]}
+    rows = [vulnerable, {"name": "b", "vulns": []}, {"name": "c", "skip_reason": "not found"}]
+    answering(monkeypatch, json.dumps({"dependencies": rows}))
+    assert vulnerabilities(tmp_path) == (["a PYSEC-1", "a PYSEC-2"], 2)
+    monkeypatch.setattr(sys, "argv", ["audit"])
+    assert audit.main() == 1
+    assert "a PYSEC-1" in capsys.readouterr().out
+    answering(monkeypatch, json.dumps({"dependencies": rows[1:2]}))
+    assert audit.main() == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "errors", "reason"),
+    [
+        ("", "ConnectionError: no route to host", "no route"),
+        ("<html>", "", "said nothing"),
+        ('{"dependencies": [{"name": "a", "skip_reason": "x"}]}', "", "none of the packages"),
+    ],
+)
+def test_no_answer_is_no_clean_bill(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], text: str, errors: str,
+    reason: str,
+) -> None:  # fmt: skip
+    answering(monkeypatch, text, errors)
+    for options, code in (([], 0), (["--strict"], 1)):
+        monkeypatch.setattr(sys, "argv", ["audit", *options])
+        assert audit.main() == code
+        told = capsys.readouterr().err
+        assert told.startswith("NOT AUDITED") and reason in told
+
+
+def wheel(root: Path, folder: Path, mask: int, **environment: str) -> bytes:
+    """The wheel that a copy of the project gives in these surroundings."""
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
-    subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True)
+    given = {**os.environ, "SOURCE_DATE_EPOCH": "1700000000", **environment}
+    subprocess.run(command, cwd=root, env=given, check=True, capture_output=True, umask=mask)
     (path,) = folder.glob("*.whl")
-    return path
+    return path.read_bytes()
 
 
-def test_the_wheel_is_whole_and_the_same_each_time(tmp_path: Path) -> None:
+def copied(root: Path, mask: int, mtime: int) -> Path:
+    """A copy of what is packed, its files as another person's checkout has them."""
+    for name in ("gpurank", "tasks", "flows", "warehouse", "expectations"):
+        shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "README.md", "LICENSE", ".gitignore"):
+        shutil.copy(ROOT / name, root / name)
+    for path in root.rglob("*"):
+        path.chmod((0o777 if path.is_dir() else 0o666) & ~mask)
+        os.utime(path, (mtime, mtime))
+    return root
+
+
+def test_the_wheel_is_whole_and_the_same_everywhere(tmp_path: Path) -> None:
     try:
         importlib.metadata.version("hatchling")
     except importlib.metadata.PackageNotFoundError:
         pytest.skip("hatchling, which builds the wheel, is not installed")
-    first, second = wheel(tmp_path / "a"), wheel(tmp_path / "b")
-    assert hashlib.sha256(first.read_bytes()).digest() == hashlib.sha256(
-        second.read_bytes()
-    ).digest()  # fmt: skip
-    names = set(zipfile.ZipFile(first).namelist())
+    first = wheel(copied(tmp_path / "a", 0o022, 10**9), tmp_path / "x", 0o022, TZ="UTC")
+    second = wheel(
+        copied(tmp_path / "another folder", 0o077, 1_700_000_001), tmp_path / "y", 0o077,
+        TZ="Pacific/Kiritimati", LC_ALL="C", PYTHONHASHSEED="7",
+    )  # fmt: skip
+    assert hashlib.sha256(first).hexdigest() == hashlib.sha256(second).hexdigest()
+    names = set(zipfile.ZipFile(io.BytesIO(first)).namelist())
     kinds = {".py", ".sql", ".yml", ".csv", ".parquet", ".json", ".html", ".js", ".css"}
     for package in ("gpurank", "tasks", "flows", "warehouse", "expectations"):
         for path in (ROOT / package).rglob("*"):
