@@ -1,8 +1,8 @@
 """A round read from an archive: streamed, never unpacked, trusted in nothing.
 
-``streamed`` gives the files of an archive that holds them in path order, as Git's own archives
-do, in one pass. Any other archive takes two with ``files``: the first lists the names and proves
-the archive whole, the second gives the files in path order.
+``streamed`` gives the files of an archive that holds them in path order in one pass. Any other
+takes two with ``files``: the first lists the names and proves the archive whole, the second gives
+the files in path order.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from gpurank.logs.content import (
     MIB,
     SourceFile,
     interest,
+    path_order,
     size_limit,
     withheld_for_size,
     withheld_link,
@@ -138,9 +139,9 @@ def streamed(snapshot: Snapshot) -> Iterator[SourceFile]:
                     top = f"{name.partition('/')[0]}/"
                 inner = name.removeprefix(top or "")
                 if interest(inner):
-                    if inner <= before:
+                    if path_order(inner) <= before:
                         raise OutOfOrder
-                    before = inner
+                    before = path_order(inner)
                     yield _file(archive, entry, inner)
             if _top_folder(snapshot.round_id, names.found, path) != top:
                 raise OutOfOrder
@@ -201,7 +202,8 @@ def _listing(round_id: str, raw: BufferedReader, path: Path) -> tuple[str, list[
     names = listed.found
     with readable(path):
         top = _top_folder(round_id, names, path)
-    order = sorted(name.removeprefix(top) for name in names if interest(name.removeprefix(top)))
+    inner = (name.removeprefix(top) for name in names)
+    order = sorted((name for name in inner if interest(name)), key=path_order)
     check_paths(order, str(path))
     return top, order
 

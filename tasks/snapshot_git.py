@@ -20,6 +20,7 @@ from gpurank.logs.content import (
     MIB,
     SourceFile,
     interest,
+    path_order,
     readable_path,
     size_limit,
     withheld_for_size,
@@ -137,7 +138,7 @@ def _prepare(repository: Path, snapshot: Snapshot) -> list[_Blob]:
     if not _has_commit(where, commit):
         _fetch_commit(repository, snapshot.uri, commit)
     listing = _listing(where, commit, snapshot.uri)
-    blobs = sorted(_wanted(listing), key=lambda blob: blob.path)
+    blobs = sorted(_wanted(listing), key=lambda blob: path_order(blob.path))
     check_paths([blob.path for blob in blobs], snapshot.uri)
     missing = {blob.object_id for blob in blobs} - _held(where)
     if missing:

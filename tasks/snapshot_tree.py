@@ -11,6 +11,7 @@ from gpurank.logs.content import (
     SourceFile,
     content_hash,
     interest,
+    path_order,
     readable_path,
     size_limit,
     withheld_for_size,
@@ -58,7 +59,7 @@ def files(snapshot: Snapshot) -> Iterator[SourceFile]:
 
 def _read(root: Path) -> Iterator[SourceFile]:
     try:
-        listing = sorted(_walk(root, b""))
+        listing = sorted(_walk(root, b""), key=lambda found: path_order(found[0]))
         check_paths([path for path, _ in listing], str(root))
         for path, entry in listing:
             yield _file(path, entry)

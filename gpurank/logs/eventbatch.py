@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from gpurank.declared.contracts import contract
 from gpurank.logs.mllog import JsonText, Records
 
-_ROWS = 1 << 17
-_BYTES = 1 << 25
+_ROWS = 1 << 16
+_BYTES = 1 << 24
 _TEXTS = ("value", "metadata")
 
 
