@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ import msgspec
 
 from gpurank.logs.dialects import finite, json_value, json_values
 from gpurank.logs.mllog import Records
-from gpurank.logs.quality import quantity
+from gpurank.logs.quality import quantity, single_valued
 
 _KEYS = frozenset(
     {
@@ -52,9 +53,7 @@ class Stamp:
 
 
 class LogView:
-    """One log; positions are those of its records."""
-
-    """A log's records by key, with readers of their values."""
+    """A log's records by key, with readers of their values; positions are those of its records."""
 
     def __init__(self, records: Records) -> None:
         self.records = records
@@ -70,7 +69,13 @@ class LogView:
         return json_value(self.records.value[number])
 
     def metadata(self, number: int) -> dict[str, object]:
-        fields = json_value(self.records.metadata[number])
+        """The fields of a record's metadata; one filed twice with different values has none."""
+        try:
+            fields = json.loads(
+                bytes(self.records.metadata[number]) or b"{}", object_pairs_hook=single_valued
+            )
+        except (ValueError, RecursionError):
+            return {}
         return fields if isinstance(fields, dict) else {}
 
     def number(self, *keys: str) -> float | None:

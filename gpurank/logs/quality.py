@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 
@@ -78,6 +79,12 @@ def quantity(value: object) -> float | None:
     except ValueError:
         return None
     return finite(number)
+
+
+def single_valued(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object of its pairs; a key that is there twice with different values has none."""
+    filed = dict(pairs)
+    return filed | dict.fromkeys(key for key, value in pairs if filed[key] != value)
 
 
 def two_parts(value: object, depth: int = 0) -> tuple[float | None, float | None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from gpurank.logs.quality import quantity
+from gpurank.logs.quality import quantity, single_valued
 
 _SMALLEST, _LARGEST = 1.0, 2.0
 
@@ -17,7 +17,7 @@ def read_scaling(data: bytes) -> tuple[float | None, tuple[str, str, str] | None
     less than a fifth so far. Then the result has no score.
     """
     try:
-        document: Any = json.loads(data.decode("utf-8-sig"), object_pairs_hook=_object)
+        document: Any = json.loads(data.decode("utf-8-sig"), object_pairs_hook=single_valued)
     except (ValueError, RecursionError):
         document = None
     value = document.get("scaling_factor") if isinstance(document, dict) else None
@@ -32,9 +32,3 @@ def read_scaling(data: bytes) -> tuple[float | None, tuple[str, str, str] | None
         )
         return None, ("error", "scaling_implausible", message)
     return factor, None
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object; a key that is there twice with different values has none."""
-    filed = dict(pairs)
-    return filed | dict.fromkeys(key for key, value in pairs if filed[key] != value)

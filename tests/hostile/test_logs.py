@@ -78,3 +78,20 @@ def test_no_text_takes_longer_than_its_length(name: str) -> None:
     run_facts(records, declared_rounds().rule("v2.0", "resnet"))
     assert time.perf_counter() - start < 10
     assert "run_stop" in records.key
+
+
+@pytest.mark.parametrize(
+    ("metadata", "status"),
+    [
+        ('{"status": "success", "status": "aborted"}', None),
+        ('{"status": "aborted", "status": "success"}', None),
+        ('{"status": "success", "x": 1, "status": "success"}', "success"),
+        ('{"status": "aborted", "x": {"status": "success"}}', "aborted"),
+    ],
+)
+def test_an_outcome_filed_twice_is_none(metadata: str, status: str | None) -> None:
+    """Then the evaluation decides, which here misses the target."""
+    text = log(30, quality=0.5).replace(b'"status": "success"}', metadata[1:].encode())
+    facts = run_facts(read_log(text), declared_rounds().rule("v2.0", "resnet"))
+    assert facts.status_reported == status
+    assert facts.is_converged is (status == "success")
