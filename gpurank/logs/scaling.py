@@ -8,6 +8,7 @@ from typing import Any
 from gpurank.logs.quality import quantity, single_valued
 
 _SMALLEST, _LARGEST = 1.0, 2.0
+_USUAL = 1.25
 
 
 def read_scaling(data: bytes) -> tuple[float | None, tuple[str, str, str] | None]:
@@ -31,4 +32,7 @@ def read_scaling(data: bytes) -> tuple[float | None, tuple[str, str, str] | None
             "so the result has no score"
         )
         return None, ("error", "scaling_implausible", message)
+    if factor > _USUAL:
+        message = f"scaling_factor {factor:g} is larger than any known (1.19); taken as filed"
+        return factor, ("warning", "scaling_unusual", message)
     return factor, None

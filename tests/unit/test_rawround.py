@@ -191,6 +191,7 @@ def test_copies_share_a_fingerprint_within_and_across_rounds() -> None:
     [
         (b'{"scaling_factor": 1.1}', 1.1, None),
         (b'\xef\xbb\xbf{"scaling_factor": "1.1"}', 1.1, None),
+        (b'{"scaling_factor": 1.92}', 1.92, "scaling_unusual"),
         (b'{"scaling_factor": 12}', None, "scaling_implausible"),
         (b'{"scaling_factor": 0.9}', None, "scaling_implausible"),
         (b'{"scaling_factor": true}', None, "scaling_unreadable"),
@@ -201,7 +202,7 @@ def test_copies_share_a_fingerprint_within_and_across_rounds() -> None:
         (b"\xff", None, "scaling_unreadable"),
         (b"[" * 100_000, None, "scaling_unreadable"),
     ],
-    ids=range(11),
+    ids=range(12),
 )
 def test_scaling_factors(text: bytes, factor: float | None, kind: str | None) -> None:
     found = tables(result([10] * 10) | {"Acme/results/box/bert/scaling.json": text})
