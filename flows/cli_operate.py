@@ -9,7 +9,7 @@ import typer
 from flows.cli_read import Form, Output
 from flows.orchestrated import orchestrated
 from flows.render import Format, show
-from gpurank.settings import SettingsError, load
+from gpurank.settings import load
 
 Source = Annotated[
     str | None,
@@ -128,21 +128,21 @@ def prune(
 
     Example: gpurank prune --keep 3 --dry-run
     """
+    from gpurank.versions import remote
     from gpurank.versions.lock import writing
     from gpurank.versions.store import Store
     from tasks import prune as retention
 
     settings = load()
-    if settings.remote is not None:
-        raise SettingsError(
-            f"versions on object storage are removed there: {settings.remote}/raw/ROUND/VERSION, "
-            "manifest.json first; `gpurank prune --dry-run` on a copy shows which"
-        )
-    if dry_run or not settings.home.is_dir():
+    if dry_run or not (settings.remote or settings.home.is_dir()):
+        remote.pull(settings)
         chosen = retention.candidates(settings, keep)
     else:
-        with writing(settings.lock_path, "gpurank prune"):
+        name = "gpurank prune"
+        with writing(settings.lock_path, name), remote.claimed(settings, name):
+            remote.pull(settings)
             Store(settings.raw_dir).sweep()
+            remote.sweep(settings)
             chosen = retention.candidates(settings, keep)
             retention.remove(settings, chosen)
     show(retention.answer(chosen, dry_run), form, output)

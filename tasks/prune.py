@@ -6,11 +6,16 @@ import shutil
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
 from gpurank.answers.reading import Answer, NoData, ask, open_warehouse
 from gpurank.settings import Settings
+from gpurank.versions import remote
 from gpurank.versions.history import publications
 from gpurank.versions.store import Manifest, Store
+
+_GRACE = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,15 +32,21 @@ def candidates(settings: Settings, keep: int) -> tuple[Pruned, ...]:
     """Versions beyond the newest ``keep`` published ones of each round.
 
     Never the version in use, and never one that the warehouse was built of. Failed versions go
-    once a later one is in use.
+    once a later one is in use. On object storage a version also stays for a day after it was
+    replaced: another machine may be fetching it.
     """
     store, held = Store(settings.raw_dir), _held(settings)
+    grace_from = datetime.now(UTC) - (_GRACE if settings.remote else timedelta())
     found = []
     for round_id in store.rounds():
-        newest = list(dict.fromkeys(
-            item.manifest.version_id for item in reversed(publications(store, round_id))
-        ))  # fmt: skip
-        needed = {*newest[: max(keep, 1)], held.get(round_id)}
+        known = publications(store, round_id)
+        newest = list(dict.fromkeys(item.manifest.version_id for item in reversed(known)))
+        recent = {
+            item.manifest.version_id
+            for item, following in pairwise(known)
+            if following.known_from > grace_from
+        }
+        needed = {*newest[: max(keep, 1)], held.get(round_id), *(recent if settings.remote else ())}
         latest = store.latest(round_id)
         for item in store.versions(round_id):
             if item.version_id not in needed and _is_over(item, latest):
@@ -44,9 +55,13 @@ def candidates(settings: Settings, keep: int) -> tuple[Pruned, ...]:
 
 
 def remove(settings: Settings, chosen: tuple[Pruned, ...]) -> None:
-    """Remove versions whole (renamed first), and the kept warehouses of the past."""
+    """Remove versions whole (renamed first), and the kept warehouses of the past.
+
+    From object storage first, where others look: a run that dies can be run again.
+    """
     store = Store(settings.raw_dir)
     for item in chosen:
+        remote.remove(settings, item.round_id, item.version_id)
         folder = store.folder(item.round_id, item.version_id)
         doomed = folder.with_name(f".building-pruned-{uuid.uuid4().hex[:8]}")
         folder.rename(doomed)

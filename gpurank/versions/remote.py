@@ -13,7 +13,7 @@ import socket
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,13 +21,16 @@ from typing import Any
 
 from gpurank.settings import Settings
 from gpurank.versions.lock import LockHeld, Owner
-from gpurank.versions.store import MANIFEST, Store, StoreError, read_manifest
+from gpurank.versions.store import MANIFEST, Store, StoreError, damage, read_manifest
 
 # A run that died leaves its claim behind; no run takes as long.
 CLAIM_ENDS_S = 6 * 3600.0
 # Object stores date objects by the second: after this, every claim of one's own second is visible.
 _SETTLE_S = 1.2
 _POINTERS = ("seen.json", "published.json", "latest")
+# Versions that were removed: other machines may still hold them and must not send them again.
+_PRUNED = "pruned.json"
+_ATTEMPTS = 3
 _SHARED = ("watch.json", "rounds.lock.yml")
 
 
@@ -94,25 +97,47 @@ def pull(settings: Settings) -> None:
 
 
 def pull_round(settings: Settings, round_id: str, there: Place | None = None) -> None:
-    """The same for one round: pointers are read first, versions (which never change) after them."""
+    """The same for one round: pointers are read first, versions (which never change) after them.
+
+    Raises:
+        StoreError: the version that the pointer names is not there.
+    """
     there = there or place(settings)
     if there is None:
         return
-    pointers = {name: there.read(f"raw/{round_id}/{name}") for name in _POINTERS}
     store = Store(settings.raw_dir)
-    for info in there.names(f"raw/{round_id}"):
-        where = f"raw/{round_id}/{info.base_name}"
-        is_here = (store.folder(round_id, info.base_name) / MANIFEST).is_file()
-        if info.is_file or is_here or not there.exists(f"{where}/{MANIFEST}"):
-            continue
-        with store.building(round_id) as folder:
-            for item in there.names(where):
-                _fetch(there, f"{where}/{item.base_name}", folder / item.base_name)
-            manifest = read_manifest(folder)
-            folder.rename(store.folder(round_id, manifest.version_id))
+    for _ in range(_ATTEMPTS):
+        pointers = {name: there.read(f"raw/{round_id}/{name}") for name in _POINTERS}
+        for info in there.names(f"raw/{round_id}"):
+            if not info.is_file:
+                _pull_version(store, round_id, info.base_name, there)
+        latest = (pointers["latest"] or b"").decode().strip()
+        # Where it was replaced and pruned meanwhile, the pointer now names another.
+        if not latest or (store.folder(round_id, latest) / MANIFEST).is_file():
+            break
+    else:
+        raise StoreError(
+            f"{settings.remote}/raw/{round_id}/latest names {latest}, which is not there; put back "
+            "that version, or the name of one that is there"
+        )
     for name, data in pointers.items():
         if data is not None:
             _put(settings.raw_dir / round_id / name, data)
+
+
+def _pull_version(store: Store, round_id: str, version: str, there: Place) -> None:
+    """Fetch a version that is there whole and not here; one that is pruned meanwhile is left."""
+    where = f"raw/{round_id}/{version}"
+    is_here = (store.folder(round_id, version) / MANIFEST).is_file()
+    if is_here or not there.exists(f"{where}/{MANIFEST}"):
+        return
+    with store.building(round_id) as folder:
+        for item in there.names(where):
+            _fetch(there, f"{where}/{item.base_name}", folder / item.base_name)
+        if (folder / MANIFEST).is_file() and (
+            not damage(folder, read_manifest(folder)) or there.exists(f"{where}/{MANIFEST}")
+        ):
+            folder.rename(store.folder(round_id, version))
 
 
 def push_round(settings: Settings, round_id: str) -> None:
@@ -120,18 +145,74 @@ def push_round(settings: Settings, round_id: str) -> None:
     there = place(settings)
     if there is None:
         return
-    root = settings.raw_dir / round_id
+    root, pruned = settings.raw_dir / round_id, _pruned(there, round_id)
+    latest = Store(settings.raw_dir).latest(round_id)
+    in_use = latest.version_id if latest else None
     for manifest in sorted(root.glob(f"[!.]*/{MANIFEST}")):
-        where = f"raw/{round_id}/{manifest.parent.name}"
-        if there.exists(f"{where}/{MANIFEST}"):
+        where, version = f"raw/{round_id}/{manifest.parent.name}", manifest.parent.name
+        if there.exists(f"{where}/{MANIFEST}") or (version in pruned and version != in_use):
             continue
         for path in sorted(manifest.parent.iterdir()):
             if path.name != MANIFEST:
                 there.write(f"{where}/{path.name}", path.read_bytes())
         there.write(f"{where}/{MANIFEST}", manifest.read_bytes())
+    if in_use in pruned:
+        # Bytes that came back.
+        _write_pruned(there, round_id, pruned - {in_use})
     for name in _POINTERS:
         if (root / name).is_file():
             there.write(f"raw/{round_id}/{name}", (root / name).read_bytes())
+
+
+def remove(settings: Settings, round_id: str, version: str) -> None:
+    """Remove a version there, so that nobody sees it half or sends it again. Within ``claimed``.
+
+    Its name is noted, then its manifest goes and with it the version, then the rest of it.
+
+    Raises:
+        StoreError: it is the version in use there.
+    """
+    there = place(settings)
+    if there is None:
+        return
+    latest = there.read(f"raw/{round_id}/latest")
+    if latest is not None and latest.decode().strip() == version:
+        raise StoreError(f"{settings.remote}/raw/{round_id}/{version} is in use; it stays")
+    _write_pruned(there, round_id, _pruned(there, round_id) | {version})
+    where = f"raw/{round_id}/{version}"
+    if there.exists(f"{where}/{MANIFEST}"):
+        there.filesystem.delete_file(f"{there.root}/{where}/{MANIFEST}")
+    _delete(there, where)
+
+
+def sweep(settings: Settings) -> int:
+    """Remove what dead runs left of versions there (no manifest); gives how many. As above."""
+    there = place(settings)
+    if there is None:
+        return 0
+    left = [
+        f"raw/{round_.base_name}/{info.base_name}"
+        for round_ in there.names("raw")
+        for info in there.names(f"raw/{round_.base_name}")
+        if not info.is_file
+        and not there.exists(f"raw/{round_.base_name}/{info.base_name}/{MANIFEST}")
+    ]
+    for where in left:
+        _delete(there, where)
+    return len(left)
+
+
+def _delete(there: Place, where: str) -> None:
+    with suppress(FileNotFoundError):
+        there.filesystem.delete_dir(f"{there.root}/{where}")
+
+
+def _pruned(there: Place, round_id: str) -> frozenset[str]:
+    return frozenset(json.loads(there.read(f"raw/{round_id}/{_PRUNED}") or b"[]"))
+
+
+def _write_pruned(there: Place, round_id: str, versions: frozenset[str]) -> None:
+    there.write(f"raw/{round_id}/{_PRUNED}", json.dumps(sorted(versions)).encode())
 
 
 def push_records(settings: Settings) -> None:

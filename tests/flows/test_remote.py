@@ -13,6 +13,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,8 @@ import pytest
 from gpurank.settings import Settings, load
 from gpurank.versions import remote
 from gpurank.versions.lock import LockHeld
-from gpurank.versions.store import Store
+from gpurank.versions.store import Store, StoreError
+from tasks import prune
 from tasks.ingest import ingest_round
 from tasks.past import build
 
@@ -118,6 +120,159 @@ def test_a_version_without_its_manifest_is_not_there(
     remote.pull(second)
     latest = Store(second.raw_dir).latest("v3.0")
     assert latest is not None and latest.version_id == new.version_id
+
+
+def versions(mirror: Path, machine: Settings, count: int) -> list[str]:
+    """So many versions of v3.0, one after the other in use; oldest first."""
+    folder = mirror / "training_results_v3.0" / "Acme" / "results" / "acme_n1" / "resnet"
+    found = []
+    for number in range(count):
+        (folder / "scaling.json").write_text(f'{{"scaling_factor": 1.{number}}}')
+        found.append(str(ingest_round("v3.0", machine).version_id))
+        remote.push_round(machine, "v3.0")
+    return found
+
+
+def there(machine: Settings) -> dict[str, set[str]]:
+    """Folders of versions on the store, and what is in each."""
+    place = remote.place(machine)
+    assert place is not None
+    folders = [info.base_name for info in place.names("raw/v3.0") if not info.is_file]
+    return {
+        name: found
+        for name in folders
+        if (found := {info.base_name for info in place.names(f"raw/v3.0/{name}")})
+    }
+
+
+def without_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No day of grace, and (with one machine at a time) no waiting for other claims."""
+    monkeypatch.setattr(prune, "_GRACE", timedelta(0))
+    monkeypatch.setattr(remote, "_SETTLE_S", 0.0)
+
+
+def prune_there(machine: Settings, keep: int) -> list[str]:
+    with remote.claimed(machine, "gpurank prune"):
+        remote.pull(machine)
+        remote.sweep(machine)
+        chosen = prune.candidates(machine, keep)
+        prune.remove(machine, chosen)
+    return [item.version_id for item in chosen]
+
+
+def test_pruned_versions_go_after_a_day_and_no_machine_sends_them_again(
+    bucket: str, mirror: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second, third = (at(bucket, tmp_path / name, mirror) for name in ("one", "two", "three"))
+    old, middle, new = versions(mirror, first, 3)
+    remote.pull(second)
+    assert prune_there(first, keep=1) == []  # they were in use today
+    without_waiting(monkeypatch)
+    assert prune_there(first, keep=2) == [old]
+    assert set(there(first)) == {middle, new}
+    assert not (first.raw_dir / "v3.0" / old).exists()
+    # The second machine still has it, and keeps what it has.
+    assert (second.raw_dir / "v3.0" / old).is_dir()
+    remote.push_round(second, "v3.0")
+    remote.pull(third)
+    assert set(there(first)) == {middle, new}
+    latest = Store(third.raw_dir).latest("v3.0")
+    assert latest is not None and latest.version_id == new
+    assert Store(third.raw_dir).damage(latest) == ()
+    with pytest.raises(StoreError, match="in use"):
+        remote.remove(second, "v3.0", new)
+    # Bytes that come back are sent again.
+    assert versions(mirror, first, 1) == [old]
+    assert set(there(first)) == {old, middle, new}
+
+
+def test_a_prune_that_dies_leaves_whole_versions_and_the_next_one_ends_it(
+    bucket: str, mirror: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = at(bucket, tmp_path / "one", mirror), at(bucket, tmp_path / "two")
+    old, new = versions(mirror, first, 2)
+    without_waiting(monkeypatch)
+
+    def dies(*_: Any) -> None:
+        raise OSError("connection lost")
+
+    for step in ("_write_pruned", "_delete"):
+        with monkeypatch.context() as broken, pytest.raises(OSError, match="connection lost"):
+            broken.setattr(remote, step, dies)
+            prune_there(first, keep=1)
+        shutil.rmtree(second.home, ignore_errors=True)
+        remote.pull(second)
+        latest = Store(second.raw_dir).latest("v3.0")
+        assert latest is not None and latest.version_id == new
+        for version in Store(second.raw_dir).versions("v3.0"):
+            assert Store(second.raw_dir).damage(version) == ()
+    assert "run.parquet" in there(first)[old] and "manifest.json" not in there(first)[old]
+    # From another machine, that never saw it.
+    assert prune_there(second, keep=1) == []
+    assert set(there(first)) == {new}
+    assert prune_there(first, keep=1) == [old]
+    assert {path.name for path in (first.raw_dir / "v3.0").iterdir() if path.is_dir()} == {new}
+
+
+def test_a_machine_that_fetches_what_is_replaced_and_pruned_gets_the_new_version(
+    bucket: str, mirror: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = at(bucket, tmp_path / "one", mirror), at(bucket, tmp_path / "two")
+    (old,) = versions(mirror, first, 1)
+    without_waiting(monkeypatch)
+    real, replaced = remote._fetch, []
+
+    def slow(place: remote.Place, name: str, target: Path) -> None:
+        real(place, name, target)
+        if name.endswith("manifest.json") and not replaced:
+            replaced.append(True)
+            (mirror / "training_results_v3.0" / "Acme" / "README.md").write_text("changed")
+            (mirror / "training_results_v3.0" / "Zeta" / "systems" / "zeta_n4.json").write_text(
+                "{}"
+            )
+            ingest_round("v3.0", first)
+            remote.push_round(first, "v3.0")
+            assert prune_there(first, keep=1) == [old]
+
+    monkeypatch.setattr(remote, "_fetch", slow)
+    remote.pull_round(second, "v3.0")
+    found = Store(second.raw_dir).latest("v3.0")
+    assert replaced and found is not None and found.version_id != old
+    assert Store(second.raw_dir).damage(found) == ()
+    assert {path.name for path in (second.raw_dir / "v3.0").iterdir() if path.is_dir()} == {
+        found.version_id
+    }
+
+
+def test_a_pointer_to_a_version_that_is_not_there_is_told(
+    bucket: str, mirror: Path, tmp_path: Path
+) -> None:
+    first, second = at(bucket, tmp_path / "one", mirror), at(bucket, tmp_path / "two")
+    (old,) = versions(mirror, first, 1)
+    place = remote.place(first)
+    assert place is not None
+    place.filesystem.delete_file(f"{place.root}/raw/v3.0/{old}/manifest.json")
+    with pytest.raises(StoreError, match=f"latest names {old}, which is not there"):
+        remote.pull(second)
+
+
+def test_the_command_prunes_there(
+    bucket: str, mirror: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    from flows import cli
+
+    first = at(bucket, tmp_path / "one", mirror)
+    old, new = versions(mirror, first, 2)
+    without_waiting(monkeypatch)
+    monkeypatch.setenv("GPURANK_HOME", bucket)
+    monkeypatch.setenv("GPURANK_CACHE", str(tmp_path / "other"))
+    for words, left in ((["--dry-run"], {old, new}), ([], {new})):
+        monkeypatch.setattr(sys, "argv", ["gpurank", "prune", "--keep", "1", *words])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        assert not ended.value.code and old in capsys.readouterr().out
+        assert set(there(first)) == left
 
 
 def test_one_run_at_a_time_wherever_it_runs(bucket: str, tmp_path: Path) -> None:
