@@ -16,12 +16,15 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import connection
+from multiprocessing.context import BaseContext
 from multiprocessing.sharedctypes import RawArray
 from typing import Any, Protocol, TypeVar
 
 T = TypeVar("T")
 _BYTES, _FILES = range(2)
 _POLL_S = 0.3
+# What a reading process needs.
+_PRELOADED = ("tasks.parse", "tasks.snapshot")
 # Shared with the parent: bytes and files read so far. No lock: it has one writer.
 _gauge: Any = None
 
@@ -52,7 +55,7 @@ def run_alone(
     if multiprocessing.current_process().daemon:
         # A cluster's worker: a process of its own already, and it may have no children.
         return function(*args)
-    context = multiprocessing.get_context("spawn")
+    context = _context()
     gauge = RawArray("q", 2)
     with ProcessPoolExecutor(1, context, initializer=_start, initargs=(gauge,)) as pool:
         future: Future[T] = pool.submit(function, *args)
@@ -68,6 +71,18 @@ def run_alone(
                 "the reading process was ended from outside, most likely for lack of memory; "
                 "free some, or read fewer rounds at once (--workers 1)"
             ) from None
+
+
+def _context() -> BaseContext:
+    """Children forked from a process that has imported the reader once, where the system can.
+
+    Never from this one: it has threads, and what a fork does to their locks nobody knows.
+    """
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(list(_PRELOADED))
+    return context
 
 
 def counted(files: Iterable[S]) -> Iterator[S]:
