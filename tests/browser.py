@@ -63,6 +63,7 @@ class Browser:
         self._session = attached["sessionId"]
         for domain in ("Page", "Runtime", "Network", "Log"):
             self._call(f"{domain}.enable")
+        self._call("Performance.enable", timeDomain="threadTicks")
 
     def __enter__(self) -> Browser:
         return self
@@ -145,6 +146,11 @@ class Browser:
                 type=kind, key=name, code=name, windowsVirtualKeyCode=code, **more,
             )  # fmt: skip
         self.settle()
+
+    def busy_s(self) -> float:
+        """Processor time in seconds that the page's thread has spent on tasks so far."""
+        metrics = self._call("Performance.getMetrics")["metrics"]
+        return float(next(each["value"] for each in metrics if each["name"] == "TaskDuration"))
 
     def picture(self, path: Path, whole: bool = False) -> None:
         """A screenshot as PNG, of the window or of the whole page."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from datetime import date
 from typing import Any
 
@@ -60,3 +61,23 @@ def page(entries: list[Row], round_id: str | None = "v4.0", **given: Any) -> Pag
         **given,
     }
     return Page(key=key, entries=tuple(entries), **values)
+
+
+def random_entries(count: int, seed: int = 1) -> list[Row]:
+    """Entries with exact ties of cost and of count, and ids whose order is not their place."""
+    chance = random.Random(seed)
+    made = []
+    for place in range(count):
+        chips = chance.choice([4, 8, 8, 16, 64, 1024])
+        minutes = chance.choice([chance.uniform(0.2, 90), 128 / (chips + 8), 128 / (chips + 8)])
+        name = f"{chance.randrange(10**6):06d}"
+        made.append(
+            entry(
+                place,
+                result_id=f"v4.0/Acme/{name}/resnet", system_name=name, score_min=minutes,
+                accelerator_count=chips, log_score_sd=chance.uniform(0.001, 0.05),
+                submitter=chance.choice(["Acme", "Zeta"]), cluster_label=chips % 5 + 1,
+                cluster_name="a cluster", is_on_premises=chance.choice([True, False]),
+            )
+        )  # fmt: skip
+    return sorted(made, key=lambda e: (e["delay_cost"], e["accelerator_count"], e["result_id"]))

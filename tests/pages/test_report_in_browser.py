@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import random
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from browser import Browser, find
-from report_pages import entry, page
+from report_pages import entry, page, random_entries
 
 from gpurank.method.ranking import tie_groups
 from gpurank.pages.footnote_check import missing
@@ -35,26 +33,6 @@ def browser() -> Iterator[Browser]:
         yield opened
 
 
-def rows(count: int, seed: int = 1) -> list[dict[str, Any]]:
-    """Entries with exact ties of cost and of count, and ids whose order is not their place."""
-    chance = random.Random(seed)
-    made = []
-    for place in range(count):
-        chips = chance.choice([4, 8, 8, 16, 64, 1024])
-        minutes = chance.choice([chance.uniform(0.2, 90), 128 / (chips + 8), 128 / (chips + 8)])
-        name = f"{chance.randrange(10**6):06d}"
-        made.append(
-            entry(
-                place,
-                result_id=f"v4.0/Acme/{name}/resnet", system_name=name, score_min=minutes,
-                accelerator_count=chips, log_score_sd=chance.uniform(0.001, 0.05),
-                submitter=chance.choice(["Acme", "Zeta"]), cluster_label=chips % 5 + 1,
-                cluster_name="a cluster", is_on_premises=chance.choice([True, False]),
-            )
-        )  # fmt: skip
-    return sorted(made, key=lambda e: (e["delay_cost"], e["accelerator_count"], e["result_id"]))
-
-
 def expected(entries: list[dict[str, Any]], chips: float, deadline: float) -> list[list[str]]:
     """Rank, tie group and name by the definition: T x (N + λ), then N, then path."""
     chosen = [e for e in entries if e["score_min"] <= deadline]
@@ -71,7 +49,7 @@ def expected(entries: list[dict[str, Any]], chips: float, deadline: float) -> li
 
 @pytest.fixture
 def opened(browser: Browser, tmp_path: Path) -> tuple[Browser, list[dict[str, Any]]]:
-    entries = rows(120)
+    entries = random_entries(120)
     path = tmp_path / "resnet-v4.0.html"
     path.write_text(page_html(page(entries)), encoding="utf-8")
     browser.open(path)
@@ -162,6 +140,25 @@ def test_a_row_opens_by_keyboard_and_links_its_log_lines(opened: Opened) -> None
     assert browser.ask("document.querySelector('.detail').hidden")
 
 
+def test_open_rows_take_their_details_along(opened: Opened) -> None:
+    """Rows stand in groups of fifty; a detail stays right below its row wherever that goes."""
+    browser, _ = opened
+    browser.ask(
+        "[...document.querySelectorAll('#rank .open')].slice(0, 90).forEach((b) => b.click())"
+    )
+    assert browser.ask("document.querySelectorAll('#rank tbody').length") == 3
+    for chips in ("0", "4096", "8"):
+        browser.enter("#lambda-number", chips)
+        below = browser.ask(
+            "[...document.querySelectorAll('#rank .detail')].map((line) =>"
+            " line.previousElementSibling.querySelector('.open').getAttribute('aria-controls') === line.id)"
+        )
+        assert len(below) == 90 and all(below)
+    sizes = "[...document.querySelectorAll('#rank tbody')].map((group) =>"
+    sizes += " group.querySelectorAll('tr:not(.detail)').length)"
+    assert browser.ask(sizes) == [50, 50, 20]
+
+
 def test_points_are_read_out_by_arrow_keys(opened: Opened) -> None:
     browser, _ = opened
     browser.ask("document.querySelector('[data-keys=plane]').focus()")
@@ -200,15 +197,16 @@ def test_hostile_names_run_nothing(browser: Browser, tmp_path: Path) -> None:
 
 def test_two_thousand_rows_follow_without_lag(browser: Browser, tmp_path: Path) -> None:
     path = tmp_path / "long.html"
-    path.write_text(page_html(page(rows(2000))), encoding="utf-8")
+    path.write_text(page_html(page(random_entries(2000))), encoding="utf-8")
     browser.open(path)
     spent = []
     for selector, value in (("#lambda-number", "100"), ("#search", "zeta"), ("#search", "")):
-        start = time.perf_counter()
+        start = browser.busy_s()
         browser.enter(selector, value)
-        spent.append(time.perf_counter() - start)
-    # Generous for a shared machine; on a quiet one each takes well under 0.2 s.
-    assert max(spent) < 2.0
+        spent.append(browser.busy_s() - start)
+    # Processor time of the page's thread: 0.05 s on a slow core; 0.7 s where each row is laid out
+    # at every step. benchmarks/pages.py measures it.
+    assert max(spent) < 0.35
 
 
 def test_the_index_searches(browser: Browser, tmp_path: Path) -> None:

@@ -19,7 +19,15 @@ from gpurank.pages.report.index import index_html
 from gpurank.pages.report.lint import faults
 from gpurank.pages.report.page import page_html
 from gpurank.pages.report.payload import embedded, payload
-from gpurank.pages.report.words import benchmark_name, headline, number, share, short
+from gpurank.pages.report.words import (
+    benchmark_name,
+    cluster_card,
+    cluster_firmness,
+    headline,
+    number,
+    share,
+    short,
+)
 from gpurank.versions.publication import held
 from tasks import report as task
 
@@ -119,6 +127,32 @@ def test_the_linter_finds_a_planted_omission(planted: str, told: str) -> None:
     assert any("ranking" in fault and told in fault for fault in faults(broken))
 
 
+def test_what_shows_other_rounds_names_them_in_its_footnote() -> None:
+    """The software of a list is compared with that of an earlier round."""
+    gained = {
+        "submitter": "Acme", "accelerator": "H100", "accelerator_count": 8, "speedup": 1.1,
+        "from_round_id": "v3.0", "to_round_id": "v4.0", "from_score_min": 11.0,
+        "to_score_min": 10.0, "to_result_id": "v4.0/Acme/n/resnet",
+    }  # fmt: skip
+    both = tuple(Source(name, COMMIT, "2026-01-02") for name in ("v3.0", "v4.0"))
+    whole = page([entry(0)], software=(gained,), all_sources=both)
+    assert not faults(page_html(whole))
+    (fault,) = faults(page_html(replace(whole, all_sources=())))
+    assert fault == "software-figure: it shows v3.0, its footnote does not"
+
+
+@pytest.mark.parametrize("name", ["answers", "plane-chart", "waiting", "efficiency-chart",
+                                  "clusters", "sources"])  # fmt: skip
+def test_the_linter_reads_every_figure_of_a_page(name: str) -> None:
+    whole = page_html(page([entry(0)], clusters=(CLUSTER,), law=LAW))
+    start = whole.index(f'id="{name}-figure"')
+    end = whole.index("</figure>", start)
+    broken = whole[:start] + whole[start:end].replace(UNVERIFIED, "") + whole[end:]
+    assert faults(broken) == (
+        f"{name}-figure: the footnote lacks that MLCommons has not verified it",
+    )
+
+
 def test_the_linter_finds_bare_tables_and_requests() -> None:
     whole = page_html(page([entry(0)]))
     bare = whole.replace("</main>", "<table><tr><td>1</td></tr></table></main>")
@@ -147,6 +181,20 @@ def test_every_footnote_of_ours_is_complete() -> None:
 def test_the_front_holds_what_nothing_beats() -> None:
     points = [(8, 10.0), (8, 9.0), (16, 9.0), (16, 5.0), (4, 30.0), (64, 5.0), (128, 1.0)]
     assert pareto_front(points) == [(4, 30.0), (8, 9.0), (16, 5.0), (128, 1.0)]
+
+
+def test_clusters_are_told_in_plain_words() -> None:
+    said = cluster_card(CLUSTER)
+    assert "All of them have 4 to 16 accelerators." in said and "fewest of all clusters" in said
+    none = cluster_card(CLUSTER | {"share_4_to_16": 0.0, "accelerator_minutes_ratio": 7.5})
+    assert "None of them has 4 to 16" in none and "7.5 times what the thriftiest" in none
+    assert cluster_firmness([CLUSTER]) == ""
+    firm = [CLUSTER | {"jaccard": value} for value in (0.9, 0.84)]
+    assert cluster_firmness(firm) == (
+        "The 2 groups are firm: drawn anew, each comes back by 84\u00a0% or more."
+    )
+    weak = cluster_firmness([*firm, CLUSTER | {"jaccard": 0.72}])
+    assert "not all firm" in weak and "1 of them comes back by less than 75\u00a0%" in weak
 
 
 def test_numbers_in_words() -> None:

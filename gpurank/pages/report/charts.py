@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from html import escape
 
 WIDTH, HEIGHT = 760, 470
-LEFT, RIGHT, TOP, BOTTOM = 78, 18, 16, 62
+LEFT, RIGHT, TOP, BOTTOM = 108, 18, 16, 62
 # Drawn around the origin; area about equal, so that no cluster looks louder.
 SHAPES = {
     1: "M-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0z",

@@ -45,6 +45,8 @@ class Page:
     one row with the reason why there are none. ``left_out``: reasons with counts. ``software``,
     ``hardware``, ``progress``: what the same hardware and new generations gained. ``issues``:
     kinds that touch results of the list, with counts. ``rounds``: rows of marts.round_summary.
+    ``all_sources``: those of every round that the benchmark's fits, clusters and comparisons over
+    rounds rest on; ``sources`` are those of the list alone.
     """
 
     key: PageKey
@@ -60,6 +62,7 @@ class Page:
     hardware: tuple[Row, ...] = ()
     progress: Row | None = None
     siblings: tuple[PageKey, ...] = ()
+    all_sources: tuple[Source, ...] = ()
 
     @property
     def lambda_chips(self) -> float:
@@ -181,6 +184,8 @@ def _page(tables: _Tables, key: PageKey, keys: Sequence[PageKey]) -> Page:
     named = {row["round_id"] for row in entries}
     rounds = sorted(named, key=round_order)
     of = {name: split.get(key.benchmark, []) for name, split in tables.by_benchmark.items()}
+    siblings = tuple(other for other in keys if other.benchmark == key.benchmark)
+    filed = {row["round_id"] for other in siblings for row in tables.entries[other]}
     return Page(
         key=key,
         entries=tuple(entries),
@@ -198,7 +203,8 @@ def _page(tables: _Tables, key: PageKey, keys: Sequence[PageKey]) -> Page:
         ),
         hardware=tuple(row for row in of["hardware"] if key.round_id in (None, row["round_id"])),
         progress=of["progress"][0] if of["progress"] else None,
-        siblings=tuple(other for other in keys if other.benchmark == key.benchmark),
+        siblings=siblings,
+        all_sources=tuple(tables.sources[name] for name in sorted(filed & set(tables.sources))),
     )
 
 

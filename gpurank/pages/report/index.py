@@ -46,7 +46,7 @@ def index_html(pages: Sequence[Page]) -> str:
 
 
 def _matrix(pages: Sequence[Page], benchmarks: Sequence[str], rounds: Sequence[str]) -> str:
-    """Links only, no results: which lists there are."""
+    """Links only, no results: which lists there are, the newest round first."""
     counts = {page.key: len(page.entries) for page in pages}
 
     def cell(key: PageKey) -> Markup | None:
@@ -58,12 +58,13 @@ def _matrix(pages: Sequence[Page], benchmarks: Sequence[str], rounds: Sequence[s
             f"{counts[key]}</a>"
         )
 
-    heads = [Head("Benchmark"), Head("All rounds", True), *(Head(name, True) for name in rounds)]
+    latest = rounds[::-1]
+    heads = [Head("Benchmark"), Head("All rounds", True), *(Head(name, True) for name in latest)]
     rows = [
         [
             benchmark_name(benchmark),
             cell(PageKey(benchmark)),
-            *(cell(PageKey(benchmark, name)) for name in rounds),
+            *(cell(PageKey(benchmark, name)) for name in latest),
         ]
         for benchmark in benchmarks
     ]
@@ -86,7 +87,7 @@ def _first(pages: Sequence[Page]) -> str:
         Head("Ranked", True),
     )
     rows = []
-    for page in pages:
+    for page in sorted(pages, key=_newest_first):
         first = page.entries[0]
         filed = "" if page.key.round_id else f" (filed in {first['round_id']})"
         rows.append(
@@ -101,7 +102,17 @@ def _first(pages: Sequence[Page]) -> str:
                 f"{len(page.entries):,}",
             )
         )
-    return f'<div id="first-table">{table("first", heads, rows)}</div>'
+    return f'<div id="first-table">{table("first", heads, rows, is_stacked=True)}</div>'
+
+
+def _newest_first(page: Page) -> tuple[str, bool, tuple[int, ...]]:
+    """By benchmark; its pooled list, then its rounds from the newest on."""
+    name = page.key.round_id
+    return (
+        page.key.benchmark,
+        name is not None,
+        tuple(-part for part in round_order(name or "v0.0")),
+    )
 
 
 def _rounds(pages: Sequence[Page]) -> str:
@@ -129,7 +140,7 @@ def _rounds(pages: Sequence[Page]) -> str:
         )
         for name, row in sorted(found.items(), key=lambda item: round_order(item[0]))
     ]
-    return table("read", heads, rows)
+    return table("read", heads, rows, is_stacked=True)
 
 
 def _repository(repository: str, commit: str | None) -> Markup:

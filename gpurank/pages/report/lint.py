@@ -7,10 +7,14 @@ from html.parser import HTMLParser
 
 from gpurank.pages.footnote_check import missing
 
-_VOID = {"meta", "link", "input", "br", "hr", "img", "path", "circle", "use"}
+_VOID = {"meta", "link", "input", "br", "wbr", "hr", "img", "path", "circle", "use"}
 # What a browser would fetch; a link that a person follows is none.
 _FETCHING = {"src", "srcset", "poster", "data", "action", "formaction", "background", "ping"}
 _CSS_FETCH = re.compile(r"@import|url\(\s*['\"]?(?!data:|#)", re.IGNORECASE)
+
+_SUITE = re.compile(r"MLPerf® Training (v\d+\.\d+)")
+# A cell or label that names a round and nothing else.
+_ROUND = re.compile(r"v\d+\.\d+")
 
 
 def faults(page: str) -> tuple[str, ...]:
@@ -29,6 +33,7 @@ class _Reader(HTMLParser):
         self.faults: list[str] = []
         self._figure: str | None = None
         self._notes: list[str] = []
+        self._rounds: set[str] = set()
         self._depth: list[str] = []
         self._is_links_only = False
 
@@ -36,7 +41,7 @@ class _Reader(HTMLParser):
         given = {name: value or "" for name, value in attrs}
         self._loads(tag, given)
         if tag == "figure":
-            self._figure, self._notes = given.get("id", "a figure"), []
+            self._figure, self._notes, self._rounds = given.get("id", "a figure"), [], set()
         elif tag == "nav":
             # A matrix of links shows no result.
             self._is_links_only = True
@@ -53,13 +58,18 @@ class _Reader(HTMLParser):
         if tag == "nav":
             self._is_links_only = False
         if tag == "figure" and self._figure is not None:
-            for lack in missing(" ".join(self._notes)):
+            said = " ".join(self._notes)
+            for lack in missing(said):
                 self.faults.append(f"{self._figure}: the footnote lacks {lack}")
+            for round_id in sorted(self._rounds - set(_SUITE.findall(said))):
+                self.faults.append(f"{self._figure}: it shows {round_id}, its footnote does not")
             self._figure = None
 
     def handle_data(self, data: str) -> None:
         if "notes" in self._depth:
             self._notes.append(data)
+        elif self._figure is not None and _ROUND.fullmatch(data.strip()):
+            self._rounds.add(data.strip())
         if self._depth and self._depth[-1] == "style" and _CSS_FETCH.search(data):
             self.faults.append("the style sheet loads something")
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 
-from gpurank.answers.notes import footnotes
+from gpurank.answers.notes import Source, footnotes
 from gpurank.pages.report import sections
 from gpurank.pages.report.charts import legend_mark, symbols
 from gpurank.pages.report.data import Page, PageKey, Row
@@ -30,7 +31,7 @@ def page_html(page: Page) -> str:
 
     The ranking stands in it as a plain table, so that it reads without scripts too.
     """
-    notes = page_notes(page)
+    notes, wide = page_notes(page), page_notes(page, page.all_sources)
     name, where = benchmark_name(page.key.benchmark), list_name(page.key, _rounds(page))
     body = filled(
         "page.html",
@@ -55,9 +56,9 @@ def page_html(page: Page) -> str:
             ),
             "plane": sections.plane(page, notes),
             "waiting": sections.waiting(page, notes),
-            "law": sections.law(page, notes),
-            "clusters": sections.clusters(page, notes),
-            "progress": sections.progress(page, notes),
+            "law": sections.law(page, wide),
+            "clusters": sections.clusters(page, wide),
+            "progress": sections.progress(page, wide),
             "quality": quality_box(page, notes),
         },
     )
@@ -65,10 +66,10 @@ def page_html(page: Page) -> str:
     return document(title, headline(page), body, SCRIPTS, embedded(payload(page)))
 
 
-def page_notes(page: Page) -> tuple[str, ...]:
-    """The footnote of every table and chart of the page."""
+def page_notes(page: Page, sources: Sequence[Source] = ()) -> tuple[str, ...]:
+    """The footnote of a table or chart of the page; ``sources`` where it shows other rounds too."""
     divisions = {entry["division"] for entry in page.entries if entry["division"]}
-    return footnotes(page.key.benchmark, page.sources, divisions, page.lambda_chips)
+    return footnotes(page.key.benchmark, sources or page.sources, divisions, page.lambda_chips)
 
 
 def _rounds(page: Page) -> list[str]:

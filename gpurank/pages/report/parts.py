@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from html import escape
@@ -45,26 +45,42 @@ def figure(name: str, caption: str, content: str, notes: Sequence[str], basis: s
     )
 
 
-def table(name: str, heads: Sequence[Head], rows: Iterable[Sequence[object]]) -> str:
-    """A plain table that scrolls sideways where it does not fit; the first cell heads its row."""
+def table(
+    name: str, heads: Sequence[Head], rows: Iterable[Sequence[object]], is_stacked: bool = False
+) -> str:
+    """A plain table that scrolls sideways where it does not fit; the first cell heads its row.
+
+    A stacked one shows its rows as cards on a phone: its cells then bear their headings, and its
+    parts their roles, which the style sheet would take away.
+    """
     numeric = [' class="n"' if head.is_number else "" for head in heads]
+    part = _roles(is_stacked)
     top = "".join(
-        f'<th scope="col"{kind}>{escape(head.text)}</th>'
+        f'<th scope="col"{kind}{part("columnheader")}>{escape(head.text)}</th>'
         for head, kind in zip(heads, numeric, strict=True)
     )
     lines = []
     for row in rows:
+        labels = [f' data-label="{escape(head.text)}"' if is_stacked else "" for head in heads]
         cells = [
-            f"<td{kind}>{html(value)}</td>"
-            for value, kind in zip(row[1:], numeric[1:], strict=True)
+            f"<td{kind}{label}{part('cell')}>{html(value)}</td>"
+            for value, kind, label in zip(row[1:], numeric[1:], labels[1:], strict=True)
         ]
-        lines.append(f'<tr><th scope="row"{numeric[0]}>{html(row[0])}</th>{"".join(cells)}</tr>')
+        head = f'<th scope="row"{numeric[0]}{part("rowheader")}>{html(row[0])}</th>'
+        lines.append(f"<tr{part('row')}>{head}{''.join(cells)}</tr>")
+    shape = ' class="stack"' if is_stacked else ""
+    group = part("rowgroup")
     return (
         f'<div class="scroll" tabindex="0" role="region" aria-labelledby="{name}-caption">'
-        f'<table aria-labelledby="{name}-caption"><thead><tr>{top}</tr></thead><tbody>'
+        f'<table{shape}{part("table")} aria-labelledby="{name}-caption">'
+        f"<thead{group}><tr{part('row')}>{top}</tr></thead><tbody{group}>"
         + "\n".join(lines)
         + "</tbody></table></div>"
     )
+
+
+def _roles(is_told: bool) -> Callable[[str], str]:
+    return lambda role: f' role="{role}"' if is_told else ""
 
 
 def link(address: str | None, text: str) -> Markup:
@@ -72,6 +88,11 @@ def link(address: str | None, text: str) -> Markup:
     if not address:
         return Markup(escape(text))
     return Markup(f'<a href="{escape(address)}">{escape(text)}</a>')
+
+
+def breakable(path: str | None) -> Markup | None:
+    """A path that may break after each slash, so that it does not widen its table."""
+    return None if path is None else Markup(escape(path).replace("/", "/<wbr>"))
 
 
 @cache

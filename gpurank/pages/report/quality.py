@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 
 from gpurank.pages.report.data import Page, Row
-from gpurank.pages.report.parts import Head, figure, link, table
+from gpurank.pages.report.parts import Head, Markup, breakable, figure, link, table
 from gpurank.pages.report.words import benchmark_name
 
 
@@ -37,10 +37,10 @@ def _issues(page: Page) -> str:
     rows = [
         (
             row["level"],
-            row["kind"].replace("_", " "),
+            Markup(escape(row["kind"].replace("_", " ")).replace(" ", "&nbsp;")),
             f"{row['result_count']:,}",
-            row["example"],
-            row["result_id"],
+            breakable(row["example"]),
+            breakable(row["result_id"]),
         )
         for row in page.issues
     ]

@@ -12,11 +12,12 @@ from html import escape
 from gpurank.pages.report import charts
 from gpurank.pages.report.charts import Point, legend_mark
 from gpurank.pages.report.data import Page, Row
-from gpurank.pages.report.parts import Head, Markup, figure, table
+from gpurank.pages.report.parts import Head, Markup, breakable, figure, table
 from gpurank.pages.report.words import (
     benchmark_name,
     chips_of,
     cluster_card,
+    cluster_firmness,
     law_words,
     list_name,
     number,
@@ -117,7 +118,7 @@ def waiting(page: Page, notes: Notes) -> str:
     )
     caption = f"Best at each price of waiting: {benchmark_name(page.key.benchmark)}, {_where(page)}"
     basis = "λ: a minute of waiting is worth the rental of λ accelerators of the same kind."
-    return figure("waiting", caption, table("waiting", heads, rows), notes, basis)
+    return figure("waiting", caption, table("waiting", heads, rows, True), notes, basis)
 
 
 def _interval(entry: Row) -> str:
@@ -210,7 +211,10 @@ def clusters(page: Page, notes: Notes) -> str:
             f"In this list: {here:,}.</p></section>"
         )
     note = profiles[0].get("count_note")
-    said = f"<p>{escape(note)}</p>" if note else ""
+    firm = cluster_firmness(profiles)
+    said = f"<p>{escape(firm)}</p>" if firm else ""
+    if note:
+        said += f'<p class="hint">In the method\'s terms: {escape(note)}.</p>'
     name = benchmark_name(page.key.benchmark)
     caption = f"Clusters of {name} over its comparable rounds (derived)"
     basis = "Clusters: K-means on log time, log count and log accelerator-minutes of all rounds."
@@ -250,12 +254,12 @@ def _generations(page: Page, name: str, notes: Notes) -> str:
             number(row["score_min"]),
             row["previous_family"],
             None if row["speedup"] is None else f"{row['speedup']:.2f}",
-            row["result_id"],
+            breakable(row["result_id"]),
         )
         for row in page.hardware
     ]
     basis = "The fastest entry with 8 accelerators of each family; entries differ in software too."
-    content = table("generations", heads, rows)
+    content = table("generations", heads, rows, True)
     return figure("generations", f"Generations, eight against eight: {name}", content, notes, basis)
 
 
@@ -279,12 +283,12 @@ def _software(page: Page, name: str, notes: Notes) -> str:
             number(row["from_score_min"]),
             number(row["to_score_min"]),
             f"{row['speedup']:.2f}",
-            row["to_result_id"],
+            breakable(row["to_result_id"]),
         )
         for row in page.software
     ]
     basis = "Same submitter, accelerator, count and host processor; different measurements."
-    content = table("software", heads, rows)
+    content = table("software", heads, rows, True)
     return figure("software", f"Software on the same hardware: {name}", content, notes, basis)
 
 

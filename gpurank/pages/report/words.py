@@ -32,6 +32,9 @@ _TASKS = {
     "unet3d": "3D U-Net (medical imaging)",
 }
 
+# Share of a cluster that must come back in resamples (docs/method.md).
+_FIRM = 0.75
+
 
 def benchmark_name(benchmark: str) -> str:
     """``ResNet-50 (image classification)``; a benchmark of no known title keeps its own name."""
@@ -83,9 +86,12 @@ def system_of(entry: Row) -> str:
 
 
 def chips_of(entry: Row) -> str:
-    """``64 × H100 SXM5 80GB``; what was filed where the model is not resolved."""
-    model = entry["accelerator"] or entry.get("accelerator_reported") or "accelerator"
-    return f"{entry['accelerator_count']:,} × {model}"
+    """``64 × H100 SXM5 80GB``; what was filed where the model is not resolved.
+
+    That a superchip is counted by its GPUs goes without saying beside a count of accelerators.
+    """
+    model = str(entry["accelerator"] or entry.get("accelerator_reported") or "accelerator")
+    return f"{entry['accelerator_count']:,} × {model.replace(' (per GPU)', '')}"
 
 
 def headline(page: Page) -> str:
@@ -119,18 +125,43 @@ def cluster_card(profile: Row) -> str:
         f"{profile['median_accelerator_count']:,.0f} accelerators. "
     )
     ratio = profile["accelerator_minutes_ratio"]
-    work = f"{number(profile['median_accelerator_minutes'])} accelerator-minutes in the middle"
+    text += f"Typically {number(profile['median_accelerator_minutes'])} accelerator-minutes, "
     if ratio is not None and ratio > 1:
-        text += f"{work}, {ratio:.1f} times what the thriftiest cluster needs. "
+        text += f"{ratio:.1f} times what the thriftiest cluster needs. "
     else:
-        text += f"{work}, the fewest of all clusters. "
-    text += f"{share(profile['share_4_to_16'])} of them have 4 to 16 accelerators."
+        text += "the fewest of all clusters. "
+    text += _small_systems(profile["share_4_to_16"])
     if profile.get("is_small"):
         text += " Small: under 10 members, read with care."
     jaccard = profile.get("jaccard")
-    if jaccard is not None and jaccard < 0.75:
-        text += f" Not stable: resampling finds only {share(jaccard)} of it again."
+    if jaccard is not None and jaccard < _FIRM:
+        text += f" Not firm: drawn anew, only {share(jaccard)} of it comes back."
     return text
+
+
+def _small_systems(share_4_to_16: float | None) -> str:
+    if share_4_to_16 == 0:
+        return "None of them has 4 to 16 accelerators."
+    if share_4_to_16 == 1:
+        return "All of them have 4 to 16 accelerators."
+    return f"{share(share_4_to_16)} of them have 4 to 16 accelerators."
+
+
+def cluster_firmness(profiles: Sequence[Row]) -> str:
+    """How far the clusters can be trusted as groups, in a sentence; empty where not measured."""
+    found = [row["jaccard"] for row in profiles if row.get("jaccard") is not None]
+    if not found:
+        return ""
+    count = f"{len(profiles)} groups" if len(profiles) > 1 else "1 group"
+    if min(found) >= _FIRM:
+        return f"The {count} are firm: drawn anew, each comes back by {share(min(found))} or more."
+    weak = sum(value < _FIRM for value in found)
+    which = "1 of them" if weak == 1 else f"{weak} of them"
+    return (
+        f"The {count} describe this data and are not all firm: drawn anew, {which} "
+        f"comes back by less than {share(_FIRM)} (the weakest by {share(min(found))}). Use them to "
+        "find your way, not as a finding."
+    )
 
 
 def law_words(law: Row, marks: Sequence[Row]) -> str:

@@ -72,15 +72,17 @@ function toggle(line) {
 
 // The table becomes a control: headings sort, rows open. Roles are told, because narrow screens
 // show rows as cards.
-const table = byId("rank");
 table.setAttribute("role", "table");
-for (const part of [table.tHead, body]) part.setAttribute("role", "rowgroup");
+table.classList.add("live");
+table.classList.toggle("long", count > 500);
+for (const part of [table.tHead, ...groups]) part.setAttribute("role", "rowgroup");
 table.tHead.rows[0].setAttribute("role", "row");
 [...table.tHead.rows[0].cells].forEach((head, i) => {
   const button = element("button", heads[i]);
   button.type = "button";
   button.dataset.sort = keys[i];
   head.replaceChildren(button);
+  head.dataset.head = heads[i];
   head.setAttribute("role", "columnheader");
 });
 lines.forEach((line, i) => {

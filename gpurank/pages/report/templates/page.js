@@ -2,8 +2,8 @@
 // hidden, never made anew.
 const data = JSON.parse(document.getElementById("data").textContent);
 const byId = (id) => document.getElementById(id);
-const body = document.querySelector("#rank tbody");
-const lines = [...body.rows];
+const table = byId("rank");
+const lines = [...table.tBodies[0].rows];
 const rows = data.rows;
 const keys = [...document.querySelectorAll("#rank th")].map((head) => head.dataset.key);
 const heads = [...document.querySelectorAll("#rank th")].map((head) => head.textContent);
@@ -22,10 +22,10 @@ const fastest = Math.min(...times), slowest = Math.max(...times);
 let list = [];
 
 const digits = (size) => (size < 10 ? 3 : size < 100 ? 2 : size < 10000 ? 1 : 0);
-function number(value) {
-  const n = digits(Math.abs(value));
-  return value.toLocaleString("en-US", { minimumFractionDigits: n, maximumFractionDigits: n });
-}
+// Made once: a new format for every number is what a long list would wait for.
+const forms = [0, 1, 2, 3].map((n) =>
+  new Intl.NumberFormat("en-US", { minimumFractionDigits: n, maximumFractionDigits: n }));
+const number = (value) => forms[digits(Math.abs(value))].format(value);
 function short(value) {
   if (value >= 100) return value.toLocaleString("en-US", { maximumFractionDigits: 0 });
   return String(Number(value.toPrecision(3)));
@@ -65,15 +65,19 @@ function rerank() {
   const at = new Map(list.map((item, place) => [item.i, { place, item }]));
   lines.forEach((line, i) => {
     const found = at.get(i)?.item;
-    const cells = line.cells;
-    cells[0].textContent = found ? found.rank : "–";
-    cells[2].textContent = found ? found.tie : "–";
-    cells[7].textContent = number(rows[i].t * (rows[i].n + state.lambda));
+    put(line.cells[0], found ? String(found.rank) : "–");
+    put(line.cells[2], found ? String(found.tie) : "–");
+    put(line.cells[7], number(rows[i].t * (rows[i].n + state.lambda)));
     line.isLate = !found;
   });
   arrange(at);
   say();
   filter();
+}
+
+// Only what changes is written: the browser lays out what was touched, whether it differs or not.
+function put(cell, text) {
+  if (cell.firstChild.data !== text) cell.firstChild.data = text;
 }
 
 function arrange(at) {
@@ -84,12 +88,51 @@ function arrange(at) {
     const order = values[a] < values[b] ? -1 : values[a] > values[b] ? 1 : 0;
     return sign * order || (at.get(a)?.place ?? count + a) - (at.get(b)?.place ?? count + b);
   });
-  const all = document.createDocumentFragment();
-  for (const i of places) {
-    all.append(lines[i]);
-    if (lines[i].detail) all.append(lines[i].detail);
+  move(places);
+}
+
+// Rows stand in groups, which the browser lays out when they come near the window: thousands of rows
+// follow the sliders, and scrolling has few groups to watch.
+const inGroup = 50;
+const groups = [table.tBodies[0]];
+while (groups.length * inGroup < count) groups.push(table.createTBody());
+lines.forEach((line, i) => groups[Math.floor(i / inGroup)].append(line));
+
+// Rows that stand in the right order among themselves (the longest such run) stay; the others are
+// moved between them.
+let order = rows.map((_, i) => i);
+function move(places) {
+  const stood = new Int32Array(count);
+  order.forEach((i, place) => { stood[i] = place; });
+  const staying = longestRun(places.map((i) => stood[i]));
+  let next = null;
+  for (let place = count - 1; place >= 0; place -= 1) {
+    const line = lines[places[place]], group = groups[Math.floor(place / inGroup)];
+    if (next && next.parentNode !== group) next = null;
+    if (!staying.has(place) || line.parentNode !== group) {
+      group.insertBefore(line, next);
+      if (line.detail) group.insertBefore(line.detail, next);
+    }
+    next = line;
   }
-  body.append(all);
+  order = places;
+}
+
+// Places of a longest rising subsequence of distinct numbers (patience sorting).
+function longestRun(values) {
+  const tops = [], before = new Int32Array(values.length);
+  values.forEach((value, place) => {
+    let low = 0, high = tops.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (values[tops[middle]] < value) low = middle + 1; else high = middle;
+    }
+    before[place] = low > 0 ? tops[low - 1] : -1;
+    tops[low] = place;
+  });
+  const found = new Set();
+  for (let place = tops.length ? tops.at(-1) : -1; place >= 0; place = before[place]) found.add(place);
+  return found;
 }
 
 function say() {
@@ -156,6 +199,7 @@ function filter() {
     if (line.detail) line.detail.hidden = !isShown || !line.isOpen;
     shown += isShown;
   });
+  for (const group of groups) group.hidden = [...group.rows].every((line) => line.hidden);
   const note = shown < list.length ? "; ranks stay those of the whole list" : "";
   byId("shown").textContent = `${shown.toLocaleString("en-US")} of ${count.toLocaleString("en-US")} results shown${note}.`;
   drawPlane();

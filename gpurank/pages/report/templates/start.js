@@ -58,7 +58,7 @@ byId("reset").addEventListener("click", () => {
   setDeadline(Infinity);
   sortBy("rank", false);
 });
-body.addEventListener("click", (event) => {
+table.addEventListener("click", (event) => {
   const line = event.target.closest("tr");
   if (line && line.place !== undefined && !event.target.closest("a") && !String(getSelection())) toggle(line);
 });

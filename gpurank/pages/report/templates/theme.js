@@ -14,4 +14,4 @@ themeButton.addEventListener("click", () => {
 systemDark.addEventListener("change", nameTheme);
 nameTheme();
 const here = document.querySelector("nav [aria-current]");
-if (here) here.closest("nav").scrollLeft = here.offsetLeft - 80;
+if (here) here.closest("nav").scrollLeft = here.offsetLeft - here.closest("nav").offsetLeft - 60;
