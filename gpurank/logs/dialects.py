@@ -38,7 +38,7 @@ _WORDS = {
     b"False": b"false", b"false": b"false",
 }  # fmt: skip
 _MLL = re.compile(rb"\s*(\S+)\s+([\w./-]+)\s*:\s*")
-_V05 = re.compile(rb"v[\d.]+\s+(\S+)\s+(\S+)\s+\((.*?)\)\s+(\w+)[ \t]*(:|\r|$)")
+_V05 = re.compile(rb"v[\d.]+\s+(\S+)\s+(\S+)\s+\(([^()]*+)\)\s+(\w+)[ \t]*(:|\r|$)")
 _WALLCLOCK = re.compile(
     rb"\s*(\S+)\s+\[(\d\d)/(\d\d)/(\d\d) (\d\d):(\d\d):(\d\d)\],"
     rb"\s*([^:\r]++)(:|\r|$)"

@@ -79,7 +79,7 @@ def ask(home: Path, sql: str, seconds: float = 2, form: str = "csv") -> tuple[in
         "copy marts.t from '/etc/passwd'",
         "attach 'warehouse.duckdb' as w (read_write)",
         "call enable_logging(storage := 'file', storage_config := {'path': 'log'})",
-        "set temp_directory = '/tmp/x'",
+        "set temp_directory = 'elsewhere'",
         "set session threads = 64",
         "install 'x' from 'http://example.org'",
         "update extensions",
