@@ -27,15 +27,22 @@ def backfill(
     lambda_chips: Annotated[float, Field(gt=0)] | None = None,
     then_analyze: bool = True,
     accept_shrink: bool = False,
+    bootstraps: Annotated[int, Field(ge=0)] | None = None,
+    workers: Annotated[int, Field(ge=1)] | None = None,
 ) -> list[dict[str, Any]]:
     """Ingest the rounds, then build the warehouse once of whatever is in the store.
 
     ``rounds`` is ``v2.0,v3.0``, ``v1.0..v5.0`` or ``all``. A round that fails is reported and
     leaves the others alone; the run then counts as failed. ``use_shipped`` takes the facts that
-    travel in the package instead of a source.
+    travel in the package instead of a source. ``bootstraps`` as in analyze.
     """
     settings = load(
-        home=home, source=source, lambda_chips=lambda_chips, accept_shrink=accept_shrink
+        home=home,
+        source=source,
+        workers=workers,
+        lambda_chips=lambda_chips,
+        accept_shrink=accept_shrink,
+        bootstraps=bootstraps,
     )
     names = shipped.selected(rounds, settings, use_shipped)
     with steps.locked(settings, f"gpurank backfill --rounds {rounds}"):

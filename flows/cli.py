@@ -62,7 +62,16 @@ Source = Annotated[
 ]
 Rounds = Annotated[str, typer.Option(help="v2.0,v3.0 or v1.0..v5.0 or all.")]
 Workers = Annotated[
-    int | None, typer.Option(help="Rounds read side by side; default: the cores.", min=1)
+    int | None,
+    typer.Option(help="Rounds read, benchmarks analysed side by side; default: the cores.", min=1),
+]
+Bootstraps = Annotated[
+    int | None,
+    typer.Option(
+        help="Resamples that tell how stable a finding is (default 500, 100 and 200 for "
+        "selection, clusters and fleet law); 0: none, what depends on them is empty.",
+        min=0,
+    ),
 ]
 Lambda = Annotated[
     float | None,
@@ -99,13 +108,14 @@ def run(
     workers: Workers = None,
     lambda_chips: Lambda = None,
     accept_shrink: Shrink = False,
+    bootstraps: Bootstraps = None,
 ) -> None:
     """Ingest rounds and build the warehouse; without --source, from the shipped facts.
 
     Example: gpurank run
     Example: gpurank run --source mirror/ --rounds v4.0,v4.1
     """
-    settings = load(None, source, workers, lambda_chips, accept_shrink)
+    settings = load(None, source, workers, lambda_chips, accept_shrink, bootstraps)
     _backfill(settings, rounds, use_shipped=settings.source is None)
 
 
@@ -116,13 +126,14 @@ def backfill(
     workers: Workers = None,
     lambda_chips: Lambda = None,
     accept_shrink: Shrink = False,
+    bootstraps: Bootstraps = None,
 ) -> None:
     """Ingest many rounds side by side (default: from the public repositories), then analyze.
 
     Example: gpurank backfill --rounds v1.0..v5.0
     Example: gpurank backfill --source 'https://example.org/results_{round}.git' --rounds v4.1
     """
-    settings = load(None, source, workers, lambda_chips, accept_shrink)
+    settings = load(None, source, workers, lambda_chips, accept_shrink, bootstraps)
     _backfill(settings, rounds, use_shipped=False)
 
 
@@ -156,10 +167,13 @@ def analyze(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Another DuckDB file to build.")
     ] = None,
+    bootstraps: Bootstraps = None,
+    workers: Workers = None,
 ) -> None:
     """Build the warehouse of every ingested round: select, cluster, rank, publish.
 
     Example: gpurank analyze --lambda 16
+    Example: gpurank analyze --bootstraps 0
     Example: gpurank analyze --as-of 2025-11-15 --output november.duckdb
     """
     from gpurank.answers.reading import NoData
@@ -167,7 +181,7 @@ def analyze(
     from gpurank.versions.history import moment
     from gpurank.versions.store import Store
 
-    settings = load(lambda_chips=lambda_chips, accept_shrink=accept_shrink)
+    settings = load(None, None, workers, lambda_chips, accept_shrink, bootstraps)
     if as_of is not None:
         moment(as_of)
         if output is None:
@@ -178,7 +192,10 @@ def analyze(
         from flows.analyze import analyze as flow
 
         target = str(output.absolute()) if output else None
-        flow(settings.place, settings.lambda_chips, accept_shrink, as_of, target)
+        flow(
+            settings.place, settings.lambda_chips, accept_shrink, as_of, target,
+            settings.bootstraps, settings.workers,
+        )  # fmt: skip
 
 
 @facts_app.command("build")
@@ -223,6 +240,8 @@ def _backfill(
             settings.lambda_chips,
             then_analyze,
             settings.accept_shrink,
+            settings.bootstraps,
+            settings.workers,
         )
 
 

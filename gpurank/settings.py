@@ -10,6 +10,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
+# The ends of a 90 % interval are a twentieth of the resamples each.
+FEWEST_BOOTSTRAPS = 20
+
 
 class SettingsError(ValueError):
     """An argument or environment variable has a value that cannot be used."""
@@ -22,7 +25,9 @@ class Settings:
     ``home`` is the data folder, ``source`` where rounds come from (a mirror folder, a Git URL or
     path, or a template with ``{round}``; None: shipped facts or the public repositories).
     ``lambda_chips`` is the rental, in chips, that a minute of waiting is worth. ``workers`` is
-    the number of rounds parsed side by side. ``seed`` fixes every random draw.
+    the number of rounds parsed, and of benchmarks analysed, side by side. ``bootstraps`` is how
+    many resamples tell how stable a finding is (None: the method's own numbers; 0: none, what
+    depends on them is null). ``seed`` fixes every random draw.
     ``accept_shrink`` publishes even though a table lost more rows than its contract allows.
     ``run_id`` names this run in logs and manifests. ``as_of`` builds a warehouse of the versions
     that were valid then, into ``output``. ``remote`` is the object store's address that ``home`` is
@@ -33,6 +38,7 @@ class Settings:
     source: str | None = None
     workers: int = 1
     lambda_chips: float = 8.0
+    bootstraps: int | None = None
     cluster_count: int = 5
     seed: int = 20240612
     accept_shrink: bool = False
@@ -100,16 +106,17 @@ def load(
     workers: int | None = None,
     lambda_chips: float | None = None,
     accept_shrink: bool = False,
+    bootstraps: int | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> Settings:
     """Settings from arguments, else environment, else defaults.
 
     Environment: ``GPURANK_HOME``, ``GPURANK_SOURCE``, ``GPURANK_WORKERS``, ``GPURANK_LAMBDA``,
-    ``GPURANK_RUN_ID``; for a data folder on object storage, GPURANK_CACHE names the folder of local
-    copies (default ``~/.cache/gpurank``).
+    ``GPURANK_BOOTSTRAPS``, ``GPURANK_RUN_ID``; for a data folder on object storage, GPURANK_CACHE
+    names the folder of local copies (default ``~/.cache/gpurank``).
 
     Raises:
-        SettingsError: a value is no positive number, or the home is a file.
+        SettingsError: a value is no number of its range, or the home is a file.
     """
     env = os.environ if environ is None else environ
     named = str(home or env.get("GPURANK_HOME") or "data")
@@ -123,6 +130,7 @@ def load(
         workers=_positive_int("GPURANK_WORKERS", workers, env, default_workers()),
         lambda_chips=_positive_float("GPURANK_LAMBDA", lambda_chips, env, 8.0),
         accept_shrink=accept_shrink,
+        bootstraps=_bootstraps(bootstraps, env),
         remote=remote,
         run_id=env.get("GPURANK_RUN_ID")
         or env.get("PREFECT__FLOW_RUN_ID")
@@ -144,6 +152,22 @@ def _positive_int(name: str, given: int | None, env: Mapping[str, str], default:
         number = 0
     if number < 1:
         raise SettingsError(f"{name}={value!r} is not a whole number of 1 or more")
+    return number
+
+
+def _bootstraps(given: int | None, env: Mapping[str, str]) -> int | None:
+    value: int | str | None = given if given is not None else env.get("GPURANK_BOOTSTRAPS") or None
+    if value is None:
+        return None
+    try:
+        number = int(value)
+    except ValueError:
+        number = -1
+    if number != 0 and number < FEWEST_BOOTSTRAPS:
+        raise SettingsError(
+            f"GPURANK_BOOTSTRAPS={value!r} is neither 0 nor a whole number of "
+            f"{FEWEST_BOOTSTRAPS} or more: fewer make no interval"
+        )
     return number
 
 

@@ -30,7 +30,6 @@ MUTANTS: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
     (RANK, "everything[:, :_TOP]", "everything[:, : _TOP - 1]", RANK_TESTS),
     (RANK, "everything[:, :_TOP]", "everything[:, : _TOP + 1]", RANK_TESTS),
     (RANK, "everything[:, 0]", "everything[:, 1]", RANK_TESTS),
-    (RANK, "(held < level * draws", "(held <= level * draws", RANK_TESTS),
     (RANK, ".sum(axis=1) + 1 for level", ".sum(axis=1) for level", RANK_TESTS),
     (SCORE, "/ len(kept_minutes) * scaling_factor", "/ len(kept_minutes)", SQL_TESTS),
     (SCORE, "OR result.division = 'open' THEN", "THEN", SQL_TESTS),

@@ -33,7 +33,8 @@ def rows(frame: pl.DataFrame, benchmark: str, settings: MethodSettings) -> Rows:
         "analysis.cluster_profile": _profiles(found, known, scores, settings),
         "analysis.cluster_count": [
             {"benchmark": benchmark, **fields(score),
-             "is_chosen": score.cluster_count == settings.cluster_count}
+             "is_chosen": score.cluster_count == settings.cluster_count,
+             "bootstrap_count": settings.cluster_bootstraps}
             for score in scores
         ],
     }  # fmt: skip
@@ -50,12 +51,13 @@ def _profiles(
     found: Clustering, rows: pl.DataFrame, scores: list[CountProfile], settings: MethodSettings
 ) -> list[dict[str, Any]]:
     chosen = next((s for s in scores if s.cluster_count == settings.cluster_count), None)
+    jaccard = chosen.jaccard if chosen else None
     note = count_note(scores, settings.cluster_count)
     return [
         {
             **fields(entry),
             "benchmark": found.benchmark,
-            "jaccard": chosen.jaccard[entry.cluster_label - 1] if chosen else None,
+            "jaccard": jaccard[entry.cluster_label - 1] if jaccard else None,
             "inertia": found.inertia,
             "is_count_stable": chosen.is_stable if chosen else None,
             "count_note": note,

@@ -25,7 +25,7 @@ def rows(frame: pl.DataFrame, benchmark: str, settings: MethodSettings) -> Rows:
     place = {"benchmark": benchmark}
     predicted = made.predict(count_grid(made.data)) if made else []
     return {
-        "analysis.fleet_law": [_law(law)],
+        "analysis.fleet_law": [{**_law(law), "bootstrap_count": settings.fleet_bootstraps}],
         "analysis.break_even": _levels(law) if law.reason is None else [],
         "analysis.fleet_result": [{**place, **fields(row)} for row in law.rows],
         "analysis.model_scaling": [

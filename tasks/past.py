@@ -30,7 +30,7 @@ def warehouse_at(settings: Settings, when: datetime) -> Path:
             wanted[round_id] = found.manifest.version_id
     if wanted == _held(settings.warehouse_path):
         return settings.warehouse_path
-    text = repr((sorted(wanted.items()), settings.lambda_chips, _code()))
+    text = repr((sorted(wanted.items()), settings.lambda_chips, settings.bootstraps, _code()))
     name = f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.duckdb"
     past = replace(settings, as_of=when, output=settings.as_of_dir / name)
     if not past.warehouse_path.is_file():

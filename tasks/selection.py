@@ -38,6 +38,7 @@ def _variables(
         "target": selection.target,
         "row_count": selection.row_count,
         "submitter_count": selection.submitter_count,
+        "bootstrap_count": settings.selection_bootstraps,
     }
     return [
         {

@@ -27,6 +27,7 @@ class CountProfile:
     ``bootstrap_ari`` is the mean adjusted Rand index between the clusters and those of resamples,
     over all rows; ``jaccard`` each cluster's mean best Jaccard overlap with a resample's clusters,
     in label order, and ``jaccard_low`` the least of them.
+    Without resamples these four are None.
     ``submitter_ari`` is the mean adjusted Rand index with the clusters found without one submitter,
     over the rows of the others; ``submitter_ari_low`` the least, without ``submitter_low``.
     ``ward_ari`` and ``mixture_ari`` say how far two other algorithms agree.
@@ -38,10 +39,10 @@ class CountProfile:
     calinski_harabasz: float
     gap: float
     gap_sd: float
-    bootstrap_ari: float
-    jaccard: tuple[float, ...]
-    jaccard_low: float
-    is_stable: bool
+    bootstrap_ari: float | None
+    jaccard: tuple[float, ...] | None
+    jaccard_low: float | None
+    is_stable: bool | None
     submitter_ari: float | None
     submitter_ari_low: float | None
     submitter_low: str | None
@@ -90,6 +91,9 @@ def count_note(profiles: list[CountProfile], chosen: int) -> str:
     stable = [p.cluster_count for p in profiles if p.is_stable]
     gap = max(profiles, key=lambda p: p.gap).cluster_count
     silhouette = max(profiles, key=lambda p: p.silhouette).cluster_count
+    prefers = f"gap prefers {gap}, silhouette {silhouette}"
+    if own.jaccard_low is None:
+        return f"k = {chosen}: how stable it is was not computed (no bootstraps); {prefers}"
     text = (
         f"k = {chosen} is {'stable' if own.is_stable else 'not stable'}: in resamples its weakest "
         f"cluster comes back with Jaccard {own.jaccard_low:.2f} ({_STABLE:.2f} needed), adjusted "
@@ -98,7 +102,7 @@ def count_note(profiles: list[CountProfile], chosen: int) -> str:
     if own.submitter_ari_low is not None:
         text += f", without {own.submitter_low} {own.submitter_ari_low:.2f}"
     stable_text = ", ".join(map(str, stable)) or "none"
-    return f"{text}; stable are {stable_text}; gap prefers {gap}, silhouette {silhouette}"
+    return f"{text}; stable are {stable_text}; {prefers}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +120,7 @@ def _profile(data: _Data, count: int, settings: MethodSettings) -> CountProfile:
     raw, inertia = _labels(data, count, settings)
     labels = np.argsort(by_time(raw, data.time_min, count))[raw]
     ari, jaccard = _stability(data.plane, labels, count, data.name, settings)
+    least = None if jaccard is None else min(jaccard)
     gap, gap_sd = _gap(data.plane, inertia, count, data.name, settings)
     without = _without_each(data, labels, count, settings)
     worst = min(without, key=lambda pair: pair[1], default=(None, None))
@@ -129,8 +134,8 @@ def _profile(data: _Data, count: int, settings: MethodSettings) -> CountProfile:
         gap_sd=gap_sd,
         bootstrap_ari=ari,
         jaccard=jaccard,
-        jaccard_low=min(jaccard),
-        is_stable=min(jaccard) >= _STABLE,
+        jaccard_low=least,
+        is_stable=None if least is None else least >= _STABLE,
         submitter_ari=float(np.mean([v for _, v in without])) if without else None,
         submitter_ari_low=worst[1],
         submitter_low=worst[0],
@@ -196,8 +201,10 @@ def _principal(values: Floats) -> Floats:
 
 def _stability(
     plane: Floats, labels: Ints, count: int, name: str, settings: MethodSettings
-) -> tuple[float, tuple[float, ...]]:
+) -> tuple[float | None, tuple[float, ...] | None]:
     """Mean adjusted Rand index, and each cluster's mean best Jaccard over the resampled rows."""
+    if not settings.cluster_bootstraps:
+        return None, None
     rng = generator(settings, name, "bootstrap", str(count))
     size = len(plane)
     weights = rng.multinomial(size, np.full(size, 1 / size), settings.cluster_bootstraps)

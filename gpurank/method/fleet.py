@@ -64,14 +64,18 @@ class FleetLaw:
         """Accelerator-minutes at 8 chips over those at ``count``: 1 at 8, falling."""
         return float(efficiency(count, np.log(self.half_count), np.log(self.exponent)))
 
-    def efficiency_interval(self, count: float) -> tuple[float, float]:
-        """90 % submitter-bootstrap interval of ``efficiency``."""
+    def efficiency_interval(self, count: float) -> tuple[float | None, float | None]:
+        """90 % submitter-bootstrap interval of ``efficiency``; None where none were made."""
+        if not len(self.draws):
+            return None, None
         found = efficiency(count, self.draws[:, 0], self.draws[:, 1])
         return expanded_interval(np.asarray(found), self.submitter_count)
 
-    def break_even(self, level: float) -> tuple[float, float, float]:
-        """N at which efficiency falls to ``level``, with its 90 % interval."""
+    def break_even(self, level: float) -> tuple[float, float | None, float | None]:
+        """N at which efficiency falls to ``level``, with its 90 % interval as above."""
         point = break_even(level, np.log(self.half_count), np.log(self.exponent))
+        if not len(self.draws):
+            return float(point), None, None
         found = break_even(level, self.draws[:, 0], self.draws[:, 1])
         return (float(point), *expanded_interval(np.asarray(found), self.submitter_count))
 

@@ -59,12 +59,13 @@ class Variable:
     ``partial_correlation`` is with the date and the variables selected before this one; for a
     variable that was not selected, with what had been selected when its group was taken or when
     selection stopped. ``date_correlation`` is with the date alone. ``stability`` is the share of
-    resamples in which any member of the group was chosen.
+    resamples in which any member of the group was chosen; without resamples it is None, and so is
+    ``is_selected`` of what was chosen.
     """
 
     variable: str
     group_id: int | None = None
-    is_selected: bool = False
+    is_selected: bool | None = False
     selection_order: int | None = None
     partial_correlation: float | None = None
     date_correlation: float | None = None
@@ -220,14 +221,23 @@ def select(
     groups = redundancy_groups(values, settings.redundancy_distance)
     # On ranks the order of rounds is their dates, and stays known where a date is not.
     full = np.column_stack([floats(rows, target), floats(rows, "round_index"), values])
-    weights = submitter_weights(submitters, settings.selection_bootstraps, settings.seed)
     with one_thread():
         path = greedy(rank_covariances(full, np.ones((1, len(rows)))), groups, settings)
-        resampled = greedy(rank_covariances(full, weights), groups, settings)
-    taken = np.where(resampled.chosen >= 0, groups[resampled.chosen], 0)
-    stability = {int(g): float((taken == g).any(axis=1).mean()) for g in groups}
+        stability = _stability(full, submitters, groups, settings)
     found = _describe(names, groups, path, stability, settings)
     return Selection(*shape, tuple(sorted((*found, *lost), key=lambda v: v.variable)))
+
+
+def _stability(
+    full: Floats, submitters: list[str], groups: Ints, settings: MethodSettings
+) -> dict[int, float] | None:
+    """The share of resamples over submitters that choose each group; None without resamples."""
+    if not settings.selection_bootstraps:
+        return None
+    weights = submitter_weights(submitters, settings.selection_bootstraps, settings.seed)
+    resampled = greedy(rank_covariances(full, weights), groups, settings)
+    taken = np.where(resampled.chosen >= 0, groups[resampled.chosen], 0)
+    return {int(g): float((taken == g).any(axis=1).mean()) for g in groups}
 
 
 def _too_little(row_count: int, submitter_count: int, settings: MethodSettings) -> str | None:
@@ -242,7 +252,7 @@ def _describe(
     names: list[str],
     groups: Ints,
     path: _Path,
-    stability: dict[int, float],
+    stability: dict[int, float] | None,
     settings: MethodSettings,
 ) -> list[Variable]:
     order = [int(i) for i in path.chosen[0] if i >= 0]
@@ -252,9 +262,13 @@ def _describe(
         group = int(groups[i])
         step = step_of.get(group, len(order))
         is_chosen = i in order
-        is_stable = stability[group] >= settings.stability_threshold
-        if is_chosen:
-            reason = None if is_stable else f"chosen in {stability[group]:.0%} of resamples only"
+        share = None if stability is None else stability[group]
+        is_stable = None if share is None else share >= settings.stability_threshold
+        reason: str | None
+        if is_chosen and share is None:
+            reason = "chosen; how stably was not computed (no bootstraps)"
+        elif is_chosen:
+            reason = None if is_stable else f"chosen in {share:.0%} of resamples only"
         elif group in step_of:
             reason = f"goes with {names[order[step]]}"
         else:
@@ -263,11 +277,11 @@ def _describe(
             Variable(
                 variable=name,
                 group_id=group,
-                is_selected=is_chosen and is_stable,
+                is_selected=is_stable if is_chosen else False,
                 selection_order=order.index(i) + 1 if is_chosen else None,
                 partial_correlation=float(path.partials[step, 0, i]),
                 date_correlation=float(path.partials[0, 0, i]),
-                stability=stability[group],
+                stability=share,
                 dropped_reason=reason,
             )
         )

@@ -6,7 +6,7 @@ import math
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -57,7 +57,8 @@ class MethodSettings:
 
     ``lambda_chips`` is the rental, in chips, that a minute of waiting is worth;
     ``lambda_low``/``lambda_high`` bound the log-uniform range of it that probabilities average
-    over. ``features`` are columns of metrics.configuration, clustered as log10 z-scores.
+    over. With 0 ``…_bootstraps`` what depends on them is None. ``features`` are columns of
+    metrics.configuration, clustered as log10 z-scores.
     """
 
     seed: int = 20240612
@@ -110,6 +111,8 @@ class MethodSettings:
                 f"the range of lambda must rise from above 0, not {self.lambda_low} "
                 f"to {self.lambda_high}"
             )
+        if min(self.selection_bootstraps, self.cluster_bootstraps, self.fleet_bootstraps) < 0:
+            raise MethodError("the number of bootstraps is 0 (none) or more")
         if self.cluster_count < 2:
             raise MethodError(f"at least 2 clusters, not {self.cluster_count}")
 
@@ -118,10 +121,16 @@ def method_settings(settings: Settings | MethodSettings) -> MethodSettings:
     """The method's settings of a run's settings; its own are taken as they are."""
     if isinstance(settings, MethodSettings):
         return settings
-    return MethodSettings(
+    own = MethodSettings(
         seed=settings.seed,
         lambda_chips=settings.lambda_chips,
         cluster_count=settings.cluster_count,
+    )
+    if settings.bootstraps is None:
+        return own
+    count = settings.bootstraps
+    return replace(
+        own, selection_bootstraps=count, cluster_bootstraps=count, fleet_bootstraps=count
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import duckdb
@@ -13,6 +14,7 @@ import tasks.method
 from gpurank.declared.contracts import contract
 from gpurank.method.settings import MethodSettings
 from tasks.configuration import MissingInput
+from tasks.fanout import Each, here, side_by_side
 
 SETTINGS = MethodSettings(
     selection_bootstraps=20, importance_trees=3, matched_permutations=50, cluster_starts=5,
@@ -33,7 +35,7 @@ def world(configurations: Any) -> pl.DataFrame:
     """A benchmark with enough rows, one with too few, and rows that cannot rank."""
     rng = np.random.default_rng(0)
     size = 60
-    count = rng.choice([4, 8, 64, 512], size)
+    count = rng.choice([4, 8, 16, 64, 512], size)
     many = configurations(
         score_min=(rng.lognormal(0, 0.3, size) * 900 / count).tolist(),
         accelerator_count=count.tolist(),
@@ -54,13 +56,15 @@ def world(configurations: Any) -> pl.DataFrame:
     return pl.concat([many, few])
 
 
-def warehouse(frame: pl.DataFrame, threads: int = 1) -> duckdb.DuckDBPyConnection:
+def warehouse(
+    frame: pl.DataFrame, threads: int = 1, own: MethodSettings = SETTINGS, each: Each = here
+) -> duckdb.DuckDBPyConnection:
     con = duckdb.connect(config={"threads": threads})
     con.execute("CREATE SCHEMA metrics")
     con.register("incoming", frame.to_arrow())
     con.execute("CREATE TABLE metrics.configuration AS SELECT * FROM incoming")
     con.unregister("incoming")
-    tasks.method.run(con, SETTINGS)
+    tasks.method.run(con, own, each)
     return con
 
 
@@ -115,6 +119,56 @@ def test_row_order_and_threads_change_no_table(configurations: Any) -> None:
     for declared in TABLES:
         query = f"SELECT * FROM {declared.table}"
         assert one.execute(query).fetchall() == two.execute(query).fetchall(), declared.table
+
+
+def test_processes_change_no_table(configurations: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = world(configurations)
+    monkeypatch.setattr(tasks.method, "FEW_RESULTS", 0)
+    with side_by_side(2) as each:
+        one, two = warehouse(frame), warehouse(frame, each=each)
+    for declared in TABLES:
+        query = f"SELECT * FROM {declared.table}"
+        assert one.execute(query).fetchall() == two.execute(query).fetchall(), declared.table
+
+
+def test_without_bootstraps_what_depends_on_them_is_null_and_all_else_the_same(
+    configurations: Any,
+) -> None:
+    frame = world(configurations)
+    none = replace(SETTINGS, selection_bootstraps=0, cluster_bootstraps=0, fleet_bootstraps=0)
+    full, bare = warehouse(frame), warehouse(frame, own=none)
+    depend = {
+        "analysis.selection": {"is_selected", "stability", "dropped_reason"},
+        "analysis.cluster_profile": {"jaccard", "is_count_stable", "count_note"},
+        "analysis.cluster_count": {"bootstrap_ari", "jaccard", "jaccard_low", "is_stable"},
+        "analysis.fleet_law": {"efficiency_64_low", "efficiency_64_high", "efficiency_512_low",
+                               "efficiency_512_high"},
+        "analysis.break_even": {"count_low", "count_high"},
+    }  # fmt: skip
+    for declared in TABLES:
+        lost = depend.get(declared.table, set())
+        rest = [c.name for c in declared.columns if c.name not in lost | {"bootstrap_count"}]
+        query = f"SELECT {', '.join(rest)} FROM {declared.table}"
+        assert full.execute(query).fetchall() == bare.execute(query).fetchall(), declared.table
+        for check in declared.checks:
+            if check.sql:
+                assert bare.execute(check.sql).fetchall() == [], check.name
+    for name in ("stability", "is_selected"):
+        chosen = f"SELECT DISTINCT {name} FROM analysis.selection WHERE selection_order IS NOT NULL"
+        assert bare.execute(chosen).fetchall() == [(None,)]
+    others = "SELECT DISTINCT is_selected FROM analysis.selection WHERE selection_order IS NULL"
+    assert bare.execute(others).fetchall() == [(False,)]
+    said = "SELECT DISTINCT dropped_reason FROM analysis.selection WHERE is_selected IS NULL"
+    assert bare.execute(said).fetchall() == [
+        ("chosen; how stably was not computed (no bootstraps)",)
+    ]
+    note = "SELECT DISTINCT count_note FROM analysis.cluster_profile WHERE benchmark = 'resnet'"
+    assert "not computed (no bootstraps)" in bare.execute(note).fetchall()[0][0]
+    words = {"is_selected", "dropped_reason", "count_note"}
+    for table, names in depend.items():
+        query = f"SELECT {', '.join(f'count({name})' for name in names - words)} FROM {table}"
+        (made,), (left,) = full.execute(query).fetchall(), bare.execute(query).fetchall()
+        assert min(made) > 0 and set(left) == {0}, table
 
 
 def test_ranks_within_a_cluster_are_those_of_its_members(configurations: Any) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from gpurank.method.settings import MethodError, MethodSettings, method_settings
 from gpurank.settings import SettingsError, load
 
 
@@ -40,3 +41,23 @@ def test_a_file_as_home_is_refused(tmp_path: Path) -> None:
 def test_building_settings_touches_nothing(tmp_path: Path) -> None:
     load(home=tmp_path / "none", environ={})
     assert list(tmp_path.iterdir()) == []
+
+
+def test_bootstraps_are_the_methods_own_none_or_enough_for_an_interval(tmp_path: Path) -> None:
+    assert load(environ={}).bootstraps is None
+    assert load(environ={"GPURANK_BOOTSTRAPS": "0"}).bootstraps == 0
+    assert load(bootstraps=20, environ={"GPURANK_BOOTSTRAPS": "0"}).bootstraps == 20
+    for value in ("-1", "1", "19", "many"):
+        with pytest.raises(SettingsError, match="GPURANK_BOOTSTRAPS"):
+            load(environ={"GPURANK_BOOTSTRAPS": value})
+
+
+def test_the_method_takes_the_number_of_bootstraps_from_a_run() -> None:
+    own = method_settings(load(environ={}))
+    assert (own.selection_bootstraps, own.cluster_bootstraps, own.fleet_bootstraps) == (
+        500, 100, 200,
+    )  # fmt: skip
+    none = method_settings(load(bootstraps=0, environ={}))
+    assert (none.selection_bootstraps, none.cluster_bootstraps, none.fleet_bootstraps) == (0, 0, 0)
+    with pytest.raises(MethodError, match="bootstraps"):
+        MethodSettings(cluster_bootstraps=-1)
