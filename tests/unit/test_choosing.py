@@ -108,11 +108,16 @@ insert into marts.prediction by name select * from (values
 
 def test_a_prediction_where_nothing_filed_fits(warehouse: Warehouse) -> None:
     con = warehouse.con
+    # Four results of one's own are no law, and it says so.
     assert ask(warehouse, within="5min").prediction_missing_reason == (
-        "resnet has no fleet law: not fitted"
+        "resnet has no fleet law: 4 rows, 30 needed"
     )
     con.execute("BEGIN")
     try:
+        con.execute("delete from marts.fleet_law")
+        assert ask(warehouse, within="5min").prediction_missing_reason == (
+            "resnet has no fleet law: not fitted"
+        )
         con.execute("insert into marts.fleet_law by name select 'resnet' benchmark, 64 half_count")
         con.execute(PREDICTION)
         # 6 min on 64 are filed and not allowed; 32 are predicted at 5.5, 6.2 at the most.

@@ -218,6 +218,7 @@ def test_the_laws_time_at_any_count(published: Warehouse) -> None:
     con.execute("BEGIN")
     try:
         # Nc = 64 and g = 1: the work grows as 1 + N / 64.
+        con.execute("delete from marts.fleet_law")
         con.execute(
             "insert into marts.fleet_law by name "
             "(select 'resnet' benchmark, 64.0 half_count, 1.0 exponent)"
