@@ -167,8 +167,11 @@ class _Judge:
         # It logs a traceback for each expectation it drops; the counts report those.
         logging.getLogger("great_expectations").setLevel(logging.CRITICAL)
         self._gx = gx
-        self._context = gx.get_context(mode="ephemeral")
-        self._context.variables.progress_bars = {"globally": False}  # type: ignore[assignment]
+        context = gx.get_context(mode="ephemeral")
+        context.variables.progress_bars = {"globally": False}  # type: ignore[assignment]
+        # One asset for all frames: each new one would have the context write itself down.
+        asset = context.data_sources.add_or_update_pandas("frames").add_dataframe_asset("frame")
+        self._whole = asset.add_batch_definition_whole_dataframe("whole")
         self.declared = 0
         self.loaded = 0
 
@@ -231,7 +234,7 @@ class _Judge:
         if not loaded:
             return outcomes
         suite = self._gx.ExpectationSuite(name="all", expectations=loaded)
-        batch = self._context.data_sources.pandas_default.read_dataframe(frame)
+        batch = self._whole.get_batch(batch_parameters={"dataframe": frame})
         options = {"result_format": result_format, "partial_unexpected_count": EXAMPLES}
         results = batch.validate(suite, result_format=options).results
         for result in results:
