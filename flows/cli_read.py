@@ -122,10 +122,14 @@ def clusters(benchmark: Benchmark, form: Form = Format.table, output: Output = N
 
     Example: gpurank clusters --benchmark resnet
     """
+    from gpurank.pages.report.words import cluster_firmness
+
     with warehouse() as con:
         found = reading.clusters(con, benchmark)
         names = reading.cluster_rounds(con, benchmark)
-        notes = (f"{found.column('count_note')[0]}.", *notes_of(con, benchmark, None, names))
+        firm = cluster_firmness([{"jaccard": value} for value in found.column("jaccard")])
+        method = f"In the method's terms: {found.column('count_note')[0]}."
+        notes = (*filter(None, [firm, method]), *notes_of(con, benchmark, None, names))
     show(found, form, output, notes, _CLUSTERS, _CLUSTERS_DROP)
 
 
@@ -199,7 +203,9 @@ def rounds(form: Form = Format.table, output: Output = None) -> None:
     """
     from gpurank.operations import health
 
-    show(health.rounds(load()), form, output, columns=_ROUNDS)
+    found = health.rounds(load())
+    found = found.cut("source_commit", 12) if form is Format.table else found
+    show(found, form, output, columns=_ROUNDS)
 
 
 def doctor(

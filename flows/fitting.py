@@ -14,7 +14,7 @@ from rich.cells import cell_len
 _GAP = 2
 _EDGES = 2
 # A text column narrower than this is read letter by letter.
-_NARROWEST = 10
+_NARROWEST = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,13 @@ class Column:
     def with_wrapped_head(self) -> int:
         """Width at which only the heading wraps."""
         return max(self.content, *(cell_len(word) for word in self.head.split() or [""]))
+
+    @property
+    def unbroken(self) -> int:
+        """Width at which text wraps between words only, as far as a word is not overlong."""
+        words = (word for text in (self.head, *self.cells) for word in text.split())
+        longest = max(map(cell_len, words), default=0)
+        return max(self.least, min(self.with_wrapped_head, longest))
 
     @property
     def least(self) -> int:
@@ -95,16 +102,25 @@ def _next_to_go(shown: Sequence[Column], drop: Sequence[str]) -> Column:
 
 
 def _shrunk(shown: Sequence[Column], width: int) -> list[Column]:
-    """Text columns made narrower, always the widest first, until all fit."""
+    """Text columns made narrower, always the widest first, until all fit.
+
+    They break between words as long as that is enough, then inside of as few columns as will do.
+    """
     fitted = list(shown)
     while (over := _total(fitted) - width) > 0:
-        able = [one for one in fitted if one.width > one.least]
+        able = [one for one in fitted if one.width > one.unbroken]
         if not able:
-            # One column alone is wider than the terminal: it folds.
-            room = max(1, width - _EDGES)
-            return [replace(one, width=min(one.width, room)) for one in fitted]
+            break
         widest = max(able, key=lambda one: one.width)
-        second = max((one.width for one in able if one is not widest), default=widest.least)
-        target = max(widest.least, min(widest.width - 1, max(second, widest.width - over)))
+        second = max((one.width for one in able if one is not widest), default=0)
+        target = max(widest.unbroken, min(widest.width - 1, max(second, widest.width - over)))
         fitted[fitted.index(widest)] = replace(widest, width=target)
+    for one in sorted(fitted, key=lambda one: -one.width):
+        if (over := _total(fitted) - width) > 0:
+            target = max(min(one.width, one.least), one.width - over)
+            fitted[fitted.index(one)] = replace(one, width=target)
+    if _total(fitted) > width:
+        # One column alone is wider than the terminal: it folds.
+        room = max(1, width - _EDGES)
+        return [replace(one, width=min(one.width, room)) for one in fitted]
     return fitted
