@@ -17,6 +17,7 @@ from gpurank.settings import load
 if TYPE_CHECKING:
     from gpurank.answers.choosing import Chosen
     from gpurank.answers.reading import Answer
+    from gpurank.method.choice import Candidate
 
 Within = Annotated[str | None, typer.Option(help="Deadline: 30min, 2h, 1h30m, 90s.")]
 MaxAccelerators = Annotated[
@@ -150,7 +151,7 @@ def _text(found: Chosen, notes: tuple[str, ...]) -> None:
     else:
         one = best.candidate
         say(
-            f"{found.benchmark}, {where}: {one.submitter} {one.system_name} ({one.round_id}), "
+            f"{found.benchmark}, {where}: {_system(one)} ({one.round_id}), "
             f"{one.accelerator_count} x {one.accelerator}: {one.score_min:,.2f} min, "
             f"{best.cost:,.1f} {choice.cost.unit} (derived)"
         )
@@ -177,13 +178,19 @@ def _text(found: Chosen, notes: tuple[str, ...]) -> None:
     tell(notes)
 
 
+def _system(one: Candidate) -> str:
+    from gpurank.pages.report.words import system_of
+
+    return system_of({"submitter": one.submitter, "system_name": one.system_name})
+
+
 def _outlook(found: Chosen) -> None:
     """What a longer deadline saves; where nothing fits, what is predicted to."""
     unit = found.choice.cost.unit
     for saving in found.choice.savings:
         one = saving.candidate
         say(
-            f"With {saving.within_min:,.2f} min allowed, {one.submitter} {one.system_name} "
+            f"With {saving.within_min:,.2f} min allowed, {_system(one)} "
             f"({one.accelerator_count} x {one.accelerator}, {one.round_id}) saves "
             f"{saving.saved:,.1f} {unit} ({saving.saved_share:.1%})."
         )
