@@ -107,3 +107,20 @@ def test_rounds_are_rows_not_branches() -> None:
                     ):
                         found.append(f"{path.relative_to(ROOT)}:{node.lineno}")
     assert not found, "\n".join(found)
+
+
+def test_every_variable_that_is_read_is_documented() -> None:
+    """Those of the program in docs/operations.md, a line each; those of tests in CONTRIBUTING."""
+    name = re.compile(r"GPURANK_[A-Z][A-Z_]*[A-Z]")
+    operations = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+    told = set(re.findall(r"^\| `(GPURANK_[A-Z_]+)` \|", operations, re.MULTILINE))
+    read = {found for path in modules() for found in name.findall(path.read_text(encoding="utf-8"))}
+    assert read == told
+    others = {
+        found
+        for path in tracked(".py", ".yml", ".yaml", ".toml")
+        if path.relative_to(ROOT).parts[0] not in PACKAGES
+        for found in name.findall(path.read_text(encoding="utf-8"))
+    }
+    contributing = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert others - told <= set(name.findall(contributing))
