@@ -104,7 +104,11 @@ class Contract:
         )
 
 
-class _Loader(yaml.SafeLoader):  # type: ignore[misc]
+# In C where the package has it: ten times as fast, and read at the start of every command.
+_Safe: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _Loader(_Safe):  # type: ignore[misc]
     """YAML that refuses an entry given twice, which plain YAML readers drop silently."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
