@@ -95,8 +95,8 @@ def pin(round_id: str, url: str) -> Snapshot:
 
 def committed_at(snapshot: Snapshot, cache_dir: Path) -> str | None:
     """Time of the pinned commit, UTC; None where it is not at hand. Ask after ``files``."""
-    where = f"--git-dir={_repository_of(snapshot.uri, cache_dir)}"
-    return commit_time(where, snapshot.commit or "")
+    repository = _repository_of(snapshot.uri, cache_dir)
+    return commit_time(f"--git-dir={repository}", snapshot.commit or "")
 
 
 def files(snapshot: Snapshot, cache_dir: Path) -> Iterator[SourceFile]:
@@ -242,10 +242,8 @@ def _listing(where: str, commit: str, uri: str) -> bytes:
 
 def _wanted(listing: bytes) -> Iterator[_Blob]:
     """Rows of ``ls-tree -r -z`` that are taken."""
-    for row in listing.split(b"\0"):
+    for row in filter(None, listing.split(b"\0")):
         meta, _, raw = row.partition(b"\t")
-        if not raw:
-            continue
         path = readable_path(raw)
         mode, kind, object_id = meta.decode().split(" ")
         if kind == "blob" and interest(path) is not None:

@@ -188,15 +188,12 @@ def json_values(texts: Sequence[Raw | bytes]) -> list[object]:
 
 def finite(value: object) -> float | None:
     """A finite number as float; None for anything else, booleans among it."""
-    if type(value) is float:
-        return value if math.isfinite(value) else None
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:
-        number = float(value)
+        return float(value) if math.isfinite(value) else None
     except OverflowError:
         return None
-    return number if math.isfinite(number) else None
 
 
 def _candidates(text: bytes) -> Iterator[bytes]:
@@ -217,11 +214,7 @@ def _without_escapes(text: bytes) -> bytes:
 
 
 def _readable(text: bytes) -> bytes:
-    try:
-        text.decode("utf-8")
-    except UnicodeDecodeError:
-        return text.decode("utf-8", "replace").encode()
-    return text
+    return text.decode("utf-8", "replace").encode()
 
 
 def _object_end(text: bytes) -> int | None:
