@@ -55,7 +55,7 @@ site: $(BIN)/.site-ready ## build the documentation site into build/site
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@! grep -rnoE '<(script|link|img|iframe)[^>]* (src|href)="(https?:)?//[^"]*"' build/site --include=*.html || \
 	 { echo "a page loads something from elsewhere" >&2; exit 1; }
-	@echo "build/site; to look: $(BIN)/python -m http.server --directory build/site"
+	@echo "build/site/index.html opens from the disk, search included"
 
 dist: $(BIN)/.run-ready ## build wheel and source archive into dist/, with their hashes
 	@rm -rf dist && $(BIN)/python -m hatchling build -d dist >/dev/null && \
