@@ -150,8 +150,8 @@ def test_open_rows_take_their_details_along(opened: Opened) -> None:
     for chips in ("0", "4096", "8"):
         browser.enter("#lambda-number", chips)
         below = browser.ask(
-            "[...document.querySelectorAll('#rank .detail')].map((line) =>"
-            " line.previousElementSibling.querySelector('.open').getAttribute('aria-controls') === line.id)"
+            "[...document.querySelectorAll('#rank .detail')].map((line) => line.id ==="
+            " line.previousElementSibling.querySelector('.open').getAttribute('aria-controls'))"
         )
         assert len(below) == 90 and all(below)
     sizes = "[...document.querySelectorAll('#rank tbody')].map((group) =>"
