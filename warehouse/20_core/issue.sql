@@ -8,24 +8,14 @@ SELECT round_id, level, kind, message, source_file FROM identity.issue
 UNION ALL BY NAME
 SELECT
     round_id,
-    'error' AS level,
-    'benchmark_unknown' AS kind,
-    concat('no rule for benchmark folder ', benchmark_folder, '; the result has no score') AS message,
-    folder_id AS source_file,
-    result_id
-FROM core.result
-WHERE rule_basis = 'unknown'
-
-UNION ALL BY NAME
-SELECT
-    round_id,
     'warning' AS level,
-    'benchmark_not_of_the_round' AS kind,
-    concat(benchmark, ' is not declared for ', round_id, '; its general rule is used') AS message,
+    'round_not_declared' AS kind,
+    concat(round_id, ' is not declared; the general rule of ', benchmark, ' is used') AS message,
     folder_id AS source_file,
     result_id
 FROM core.result
-WHERE rule_basis = 'by_name'
+JOIN lookup.round USING (round_id)
+WHERE rule_basis = 'by_name' AND NOT is_declared
 
 UNION ALL BY NAME
 SELECT
@@ -37,17 +27,6 @@ SELECT
     result_id
 FROM core.result
 WHERE division IS NULL
-
-UNION ALL BY NAME
-SELECT
-    round_id,
-    'error' AS level,
-    'scaling_unreadable' AS kind,
-    'the scaling factor cannot be read; the result has no score' AS message,
-    scaling_path AS source_file,
-    result_id
-FROM core.result
-WHERE scaling_path IS NOT NULL AND scaling_factor IS NULL
 
 UNION ALL BY NAME
 SELECT
