@@ -8,10 +8,10 @@ import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
 from sklearn import config_context
 from sklearn.metrics import calinski_harabasz_score, silhouette_score
-from sklearn.mixture import GaussianMixture
 
 from gpurank.method.clustering import Clustering, by_time, fit
 from gpurank.method.lloyd import batched_kmeans
+from gpurank.method.mixture import mixture_labels
 from gpurank.method.noise import generator
 from gpurank.method.settings import Bools, Floats, Ints, MethodSettings, one_thread
 
@@ -124,7 +124,6 @@ def _profile(data: _Data, count: int, settings: MethodSettings) -> CountProfile:
     gap, gap_sd = _gap(data.plane, inertia, count, data.name, settings)
     without = _without_each(data, labels, count, settings)
     worst = min(without, key=lambda pair: pair[1], default=(None, None))
-    mixture = GaussianMixture(count, n_init=2, random_state=settings.seed, reg_covar=1e-4)
     return CountProfile(
         cluster_count=count,
         inertia=inertia,
@@ -140,7 +139,7 @@ def _profile(data: _Data, count: int, settings: MethodSettings) -> CountProfile:
         submitter_ari_low=worst[1],
         submitter_low=worst[0],
         ward_ari=_agreement(labels, fcluster(data.tree, count, "maxclust") - 1),
-        mixture_ari=_agreement(labels, mixture.fit_predict(data.plane)),
+        mixture_ari=_agreement(labels, mixture_labels(data.plane, count, settings.seed)),
     )
 
 

@@ -10,11 +10,13 @@ import polars as pl
 import pytest
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
+from sklearn.mixture import GaussianMixture
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from gpurank.method.cluster_count import CountProfile, _ari, count_note, count_profile
 from gpurank.method.clustering import cluster, cluster_name, profile, restore, scale
 from gpurank.method.lloyd import batched_kmeans
+from gpurank.method.mixture import mixture_labels
 from gpurank.method.settings import MethodError, MethodSettings, floats, one_thread
 
 SETTINGS = MethodSettings(cluster_starts=20, cluster_bootstraps=30, gap_references=5)
@@ -210,3 +212,12 @@ def test_one_thread_holds_until_the_outermost_block_ends() -> None:
                 assert limits() == {1}
             assert limits() == {1}
         assert limits() == {2}
+
+
+@pytest.mark.parametrize("count", [2, 5, 8])
+def test_the_mixture_is_the_librarys(count: int) -> None:
+    rng = np.random.default_rng(count)
+    points = np.concatenate([rng.normal(c, 0.4 + c / 9, (30, 2)) for c in range(5)])
+    points[10:20] = points[10]
+    model = GaussianMixture(count, n_init=2, random_state=3, reg_covar=1e-4)
+    assert mixture_labels(points, count, 3).tolist() == model.fit_predict(points).tolist()
