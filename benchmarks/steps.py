@@ -52,7 +52,9 @@ def ingest(source: str, round_id: str, work: str) -> Figures:
     folder = Path(work) / "raw"
     folder.mkdir(parents=True)
     read_s, counts = _timed(
-        lambda: write_round(files(pin(round_id, source), Path(work)), round_id, folder)
+        lambda: write_round(
+            files(pin(round_id, source), Path(work), in_one_pass=True), round_id, folder
+        )
     )
     import_s, _ = _timed(lambda: __import__("great_expectations"))
     validate_s, _ = _timed(lambda: validate_version(folder, round_id))
@@ -64,6 +66,51 @@ def ingest(source: str, round_id: str, work: str) -> Figures:
         "bytes": counts.bytes,
         "records": counts.records,
     }
+
+
+def scores(source: str, round_id: str, work: str) -> Figures:
+    """Archive to validated scores (metrics.score) of one round, without orchestration."""
+    from gpurank.settings import load
+    from tasks import assemble
+    from tasks.ingest import ingest_round
+    from tasks.load import new_warehouse
+
+    settings = load(home=work, source=source)
+    import_s, _ = _timed(lambda: __import__("great_expectations"))
+    ingest_s, _ = _timed(lambda: ingest_round(round_id, settings))
+
+    def derive() -> int:
+        with new_warehouse(settings.warehouse_path) as con:
+            for step in assemble.steps():
+                step.run(con, settings)
+                if step.name == "metrics":
+                    break
+            ((count,),) = con.execute(
+                "select count(*) from metrics.score where score_min is not null"
+            ).fetchall()
+            return int(count)
+
+    derive_s, count = _timed(derive)
+    return {
+        "seconds": ingest_s + derive_s,
+        "ingest_s": ingest_s,
+        "derive_s": derive_s,
+        "import_s": import_s,
+        "scores": count,
+    }
+
+
+def unpack(source: str, round_id: str, work: str) -> Figures:
+    """Write a round's files to a folder, for a tool that reads folders."""
+    from tasks.snapshot import files, pin
+
+    size = 0
+    for file in files(pin(round_id, source), Path(work)):
+        path = Path(work) / file.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(file.data)
+        size += file.byte_count
+    return {"bytes": size}
 
 
 def reader(source: str, round_id: str, work: str) -> Figures:

@@ -40,6 +40,7 @@ class EventBatches:
         names = self._schema.names
         self._codes = {n: _Codes() for n in names if pa.types.is_dictionary(self._type(n))}
         self._parts: dict[str, list[NDArray[Any]]] = {name: [] for name in names}
+        self._counts: list[int] = []
         self._texts: dict[str, list[bytes]] = {name: [] for name in _TEXTS}
         self._rows = 0
         self._bytes = 0
@@ -52,9 +53,9 @@ class EventBatches:
         count = len(records)
         if not count:
             return
-        self._put("path", np.full(count, self._codes["path"][path], np.int32))
+        self._counts.append(count)
+        self._put("path", self._codes["path"].of([path]))
         self._put("line_number", np.array(records.line_number, np.int32))
-        self._put("record_number", np.arange(count, dtype=np.int32))
         self._put("time_ms", np.array(records.time_ms, np.float64))
         self._put("is_decodable", np.array(records.is_decodable, np.bool_))
         for name in ("dialect", "key", "event_type"):
@@ -79,34 +80,51 @@ class EventBatches:
             yield pa.RecordBatch.from_arrays(columns, schema=self._schema)
 
     def _column(self, field: pa.Field) -> pa.Array:
+        if field.name == "record_number":
+            numbers = [np.arange(count, dtype=np.int32) for count in self._counts]
+            return _numbers(np.concatenate(numbers), field.type)
         values = np.concatenate(self._parts.pop(field.name))
+        if field.name == "path":
+            values = np.repeat(values, self._counts)
         if field.name in _TEXTS:
             return _strings(values, b"".join(self._texts.pop(field.name)))
         if field.name in self._codes:
             return _encoded(values, self._codes[field.name], field.type)
-        absent = np.isnan(values) if field.nullable else None
-        return pa.array(values, field.type, mask=absent)
+        if field.name == "is_decodable":
+            return _numbers(np.packbits(values, bitorder="little"), field.type, len(values))
+        return _numbers(values, field.type, absent=np.isnan(values) if field.nullable else None)
+
+
+def _numbers(
+    values: NDArray[Any],
+    type_: pa.DataType,
+    count: int | None = None,
+    absent: NDArray[np.bool_] | None = None,
+) -> pa.Array:
+    """Values as they stand in memory as an Arrow array; null where absent."""
+    validity = None if absent is None else _bits(~absent)
+    buffers = [validity, pa.py_buffer(values)]
+    return pa.Array.from_buffers(type_, len(values) if count is None else count, buffers)
 
 
 def _encoded(codes: NDArray[Any], known: _Codes, type_: pa.DataType) -> pa.Array:
     """Texts by their codes; the code of None becomes null."""
-    texts = list(known)
+    texts, absent = list(known), None
     if None in known:
-        absent = known[None]
-        texts[absent] = ""
-        return pa.DictionaryArray.from_arrays(
-            pa.array(codes, type_.index_type, mask=codes == absent), pa.array(texts, pa.string())
-        )
-    return pa.DictionaryArray.from_arrays(
-        pa.array(codes, type_.index_type), pa.array(texts, pa.string())
-    )
+        absent = codes == known[None]
+        texts[known[None]] = ""
+    indices = _numbers(codes, type_.index_type, absent=absent)
+    return pa.DictionaryArray.from_arrays(indices, pa.array(texts, pa.string()))
 
 
 def _strings(lengths: NDArray[Any], text: bytes) -> pa.Array:
     """JSON texts (UTF-8, one behind the other) as an Arrow string array; empty ones are null."""
     offsets = np.zeros(len(lengths) + 1, dtype=np.int32)
     np.cumsum(lengths, out=offsets[1:])
-    validity = pa.py_buffer(np.packbits(lengths > 0, bitorder="little").tobytes())
     return pa.StringArray.from_buffers(
-        len(lengths), pa.py_buffer(offsets), pa.py_buffer(text), validity
+        len(lengths), pa.py_buffer(offsets), pa.py_buffer(text), _bits(lengths > 0)
     )
+
+
+def _bits(flags: NDArray[np.bool_]) -> pa.Buffer:
+    return pa.py_buffer(np.packbits(flags, bitorder="little").tobytes())

@@ -94,9 +94,7 @@ def read_log(data: bytes) -> Records:
     records = _read_plain(data)
     if records is None:
         records = _read_any(data)
-    if not data.isascii():
-        _make_text(records)
-    _blank(records)
+    _make_text(records)
     return records
 
 
@@ -195,19 +193,17 @@ def _parse(dialect: str, text: bytes) -> Record:
 
 
 def _make_text(records: Records) -> None:
-    """Replace bytes that are not UTF-8; JSON decoding does not look into skipped values."""
-    for column in (records.value, records.metadata):
-        try:
-            b"".join(column).decode("utf-8")
-        except UnicodeDecodeError:
-            column[:] = [bytes(text).decode("utf-8", "replace").encode() for text in column]
+    """Replace bytes that are not UTF-8 and blank contact persons.
 
-
-def _blank(records: Records) -> None:
-    """Blank contact persons, in values by their keys and in every text by what it holds."""
+    JSON decoding does not look into skipped values. A column is looked through as a whole first,
+    since hardly any holds either.
+    """
     for column in (records.value, records.metadata):
-        if may_hold_contact(b"\n".join(column)):
-            column[:] = [blank_contacts(bytes(text)) for text in column]
+        text = b"\n".join(column)
+        if not text.isascii() and not _is_text(text):
+            column[:] = [bytes(one).decode("utf-8", "replace").encode() for one in column]
+        if may_hold_contact(text):
+            column[:] = [blank_contacts(bytes(one)) for one in column]
     contact_keys = {key for key in set(records.key) if is_contact_key(key)}
     if contact_keys:
         for number, key in enumerate(records.key):
@@ -216,3 +212,11 @@ def _blank(records: Records) -> None:
     for names in (records.key, records.event_type):
         if any(name is not None and "@" in name for name in set(names)):
             names[:] = [name and blank_contacts(name.encode()).decode() for name in names]
+
+
+def _is_text(data: bytes) -> bool:
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
