@@ -19,6 +19,8 @@ import venv
 from pathlib import Path
 from typing import Any
 
+from benchmarks.memory import Peak
+
 HERE = Path(__file__).parent
 Figures = dict[str, Any]
 
@@ -34,9 +36,11 @@ def measured(command: list[str], **environment: str) -> Figures:
         env={**os.environ, **environment},
     ) as process:
         assert process.stdout is not None
+        peak = Peak(process.pid)
         text = process.stdout.read()
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
+        family_b = peak.stop()
     if process.returncode:
         raise SystemExit(f"{' '.join(command)} ended with {process.returncode}")
     lines = text.strip().splitlines()
@@ -46,6 +50,7 @@ def measured(command: list[str], **environment: str) -> Figures:
         "process_s": time.perf_counter() - start,
         "cpu_s": usage.ru_utime + usage.ru_stime,
         "peak_mb": usage.ru_maxrss / 1024,
+        "family_peak_mb": family_b / 1e6,
     }
 
 
@@ -73,23 +78,43 @@ def official_python(folder: Path) -> Path | None:
     return python
 
 
-def of_round(source: str, round_id: str, repeat: int, official: Path | None) -> Figures:
+def of_round(
+    source: str, round_id: str, repeat: int, official: Path | None, with_summarizer: bool
+) -> Figures:
     """Every figure of one round."""
     figures: Figures = {
         "scan": step("scan", source, round_id, repeat=repeat),
         "ingest": step("ingest", source, round_id, repeat=repeat),
         "reingest": step("reingest", source, round_id),
+        "scores": step("scores", source, round_id, repeat=repeat),
         "growth_1x": step("growth", source, round_id, "1"),
-        "growth_4x": step("growth", source, round_id, "4"),
+        "growth_10x": step("growth", source, round_id, "10"),
     }
     with tempfile.TemporaryDirectory(prefix="bench-") as work:
         folder = Path(work)
         step("extract", source, round_id, keep=folder)
         figures["reader"] = step("reader", source, round_id, repeat=repeat, keep=folder)
         if official is not None and round_id >= "v0.6":
-            command = [str(official), str(HERE / "official.py"), work, f"{round_id[1:]}.0"]
-            figures["official"] = measured(command)
+            figures["official"] = measured(official_command(official, "parser", work, round_id))
+    if official is not None and with_summarizer and round_id >= "v0.6":
+        with tempfile.TemporaryDirectory(prefix="bench-") as work:
+            figures["summarizer"] = step("unpack", source, round_id, keep=Path(work))
+            command = official_command(official, "summarizer", work, round_id)
+            figures["summarizer"] |= measured(command)
     return figures
+
+
+def official_command(python: Path, tool: str, work: str, round_id: str) -> list[str]:
+    """How one of the official tools is run on a folder."""
+    return [str(python), str(HERE / "official.py"), tool, work, f"{round_id[1:]}.0"]
+
+
+def of_all(source: str) -> Figures:
+    """Every round of the source at once; and the same again, which is orchestration alone."""
+    with tempfile.TemporaryDirectory(prefix="bench-") as work:
+        first = step("all_rounds", source, "all", keep=Path(work))
+        again = step("all_rounds", source, "all", keep=Path(work))
+    return {"first": first, "orchestration": again}
 
 
 def of_analysis(repeat: int) -> Figures:
@@ -115,17 +140,21 @@ def ratios(found: dict[str, Figures]) -> Figures:
     """What is compared with what, a round."""
     result: Figures = {}
     for round_id, figures in found.items():
-        ingest, reader, one, four = (
-            figures[name] for name in ("ingest", "reader", "growth_1x", "growth_4x")
+        ingest, reader, one, ten = (
+            figures[name] for name in ("ingest", "reader", "growth_1x", "growth_10x")
         )
         row = {
             "ingest_over_scan": ingest["seconds"] / figures["scan"]["seconds"],
-            "growth_time": four["seconds"] / one["seconds"],
-            "growth_memory": four["peak_mb"] / one["peak_mb"],
+            "growth_time": ten["seconds"] / one["seconds"],
+            "growth_memory": ten["peak_mb"] / one["peak_mb"],
         }
         if "official" in figures:
             row["reader_over_official"] = speed(reader) / speed(figures["official"])
             row["ingest_over_official"] = speed(ingest) / speed(figures["official"])
+        if "summarizer" in figures:
+            summarizer_s = figures["summarizer"]["seconds"]
+            row["ingest_over_summarizer"] = summarizer_s / ingest["seconds"]
+            row["scores_over_summarizer"] = summarizer_s / figures["scores"]["seconds"]
         result[round_id] = row
     return result
 
@@ -139,16 +168,23 @@ def main() -> None:
     parser.add_argument("--official", type=Path, default=Path("data/bench/official"))
     parser.add_argument("--output", type=Path, help="JSON file for all figures")
     parser.add_argument("--no-analysis", action="store_true")
+    parser.add_argument("--no-summarizer", action="store_true", help="it takes minutes a round")
+    parser.add_argument(
+        "--no-all", action="store_true", help="not all rounds of the source at once"
+    )
     args = parser.parse_args()
     python = official_python(args.official.absolute())
     if python is None:
         print("the official parser cannot be installed here; left out", file=sys.stderr)
     found = {}
+    source = str(Path(args.source).absolute())
     for name in args.rounds.split(","):
         print(f"measuring {name}", file=sys.stderr)
-        found[name] = of_round(str(Path(args.source).absolute()), name, args.repeat, python)
+        found[name] = of_round(source, name, args.repeat, python, not args.no_summarizer)
     document: Figures = {"cores": os.cpu_count(), "load": os.getloadavg()[0], "rounds": found}
     document["ratios"] = ratios(found)
+    if not args.no_all:
+        document["all_rounds"] = [of_all(source) for _ in range(args.repeat)]
     if not args.no_analysis:
         document["analysis"] = of_analysis(args.repeat)
     text = json.dumps(document, indent=1)

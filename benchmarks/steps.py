@@ -100,6 +100,36 @@ def scores(source: str, round_id: str, work: str) -> Figures:
     }
 
 
+def all_rounds(source: str, rounds: str, work: str, workers: str = "") -> Figures:
+    """Archives to validated Parquet by the orchestrated flow.
+
+    Asked a second time of the same folder, nothing having changed, what it takes is the
+    orchestrator's own: its start, its tasks and their bookkeeping.
+    """
+    from flows.orchestrated import orchestrated
+    from gpurank.settings import load
+
+    settings = load(home=work, source=source, workers=int(workers) if workers else None)
+
+    def orchestrate() -> tuple[float, set[str]]:
+        with orchestrated(settings):
+            from flows.backfill import backfill
+
+            started = time.perf_counter()
+            outcomes = backfill(rounds, source, work, then_analyze=False)
+            return time.perf_counter() - started, {item["state"] for item in outcomes}
+
+    seconds, (flow_s, states) = _timed(orchestrate)
+    manifests = Path(work).glob("raw/*/*/manifest.json")
+    size = sum(json.loads(path.read_text())["byte_count"] for path in manifests)
+    return {
+        "seconds": seconds,
+        "flow_s": flow_s,
+        "bytes": size,
+        "unchanged": float(states == {"unchanged"}),
+    }
+
+
 def unpack(source: str, round_id: str, work: str) -> Figures:
     """Write a round's files to a folder, for a tool that reads folders."""
     from tasks.snapshot import files, pin
