@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -42,6 +44,9 @@ def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
     place = Place(Disk(), str(tmp_path / "bucket"))
     monkeypatch.setattr(remote, "place", lambda settings: place if settings.remote else None)
     monkeypatch.setattr(remote.time, "sleep", lambda _: None)
+    # Claims of one second go by name; without the waiting, the first must have the first name.
+    names = (SimpleNamespace(hex=f"{number:032x}") for number in count())
+    monkeypatch.setattr(remote.uuid, "uuid4", lambda: next(names))
     yield place
 
 
