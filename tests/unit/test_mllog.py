@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from synthetic_logs import log, record, run
 
+from gpurank.logs import mllog
 from gpurank.logs.mllog import Records, read_log
 
 MARKS = [
@@ -263,3 +264,40 @@ def test_a_damaged_log_never_raises(data: st.DataObject) -> None:
         replacement = data.draw(st.binary(max_size=4))
         text[at : at + data.draw(st.integers(0, 4))] = replacement
     consistent(read_log(bytes(text)))
+
+
+@settings(deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["", "0: ", "noise ", "noise\n", "noise\nmore\n\n", "\r\n"]),
+            st.integers(0, 10**15),
+            st.sampled_from(["run_start", "eval_accuracy", "a b", "\\u00e9", ":::ML", ":::MLLOG"]),
+            st.sampled_from(["1", "null", '"x"', '{"a": [1, 2]}', '"a@b.cd"', '":::MLLOG {"']),
+            st.sampled_from(["\n", "\r\n", "\n\n", "", " \n", "\nlast words"]),
+        ),
+        max_size=6,
+    )
+)
+def test_the_fast_way_gives_what_the_careful_one_gives(
+    parts: list[tuple[str, int, str, str, str]],
+) -> None:
+    lines = [
+        f':::MLLOG {{"time_ms": {time}, "event_type": "POINT_IN_TIME", "key": "{key}", '
+        f'"value": {value}, "metadata": {{"lineno": {number}}}}}'
+        for number, (_, time, key, value, _) in enumerate(parts)
+    ]
+    data = "".join(
+        before + line + after for (before, *_, after), line in zip(parts, lines, strict=True)
+    ).encode()
+    fast, careful = mllog._read_plain(data), mllog._read_any(data)
+    if fast is not None:
+        for name in Records.__slots__:
+            found, expected = getattr(fast, name), getattr(careful, name)
+            if name in ("value", "metadata"):
+                found, expected = ([bytes(one) for one in texts] for texts in (found, expected))
+            assert found == expected, name
+    if not any(":::" in key + value for _, _, key, value, _ in parts):
+        # Nothing here is ill-formed, so that nothing may be slow.
+        assert fast is not None or not parts
+        assert [line.split()[0] for line in lines] == [":::MLLOG"] * len(careful)
