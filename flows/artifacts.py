@@ -9,6 +9,7 @@ from typing import Any
 
 from prefect.artifacts import create_markdown_artifact, create_table_artifact
 
+from gpurank.answers.notes import footnotes_of
 from gpurank.answers.reading import Answer, ask, open_warehouse
 from gpurank.declared.validation import ValidationReport
 from gpurank.operations.watching import WatchRecord
@@ -55,14 +56,12 @@ def ranking(settings: Settings) -> None:
     """Table of the three best results a benchmark and round."""
     con = open_warehouse(settings.warehouse_path)
     try:
-        best = ask(con, _BEST)
+        best, notes = ask(con, _BEST), footnotes_of(con)
     finally:
         con.close()
-    create_table_artifact(
-        _rows(best),
-        key="ranking",
-        description="Best three a benchmark and round: ranking table (derived), not official",
-    )
+    told = "Best three a benchmark and round: ranking table (derived), not official."
+    description = "\n\n".join([told, *map(_cell, notes)])
+    create_table_artifact(_rows(best), key="ranking", description=description)
 
 
 def watch(record: WatchRecord, moved: Sequence[str], settings: Settings) -> None:
@@ -82,9 +81,10 @@ def watch(record: WatchRecord, moved: Sequence[str], settings: Settings) -> None
 def _changes(moved: Sequence[str], settings: Settings) -> list[str]:
     """The first rows of marts.change of some rounds, as Markdown."""
     with open_warehouse(settings.warehouse_path) as con:
-        found = ask(con, _CHANGED, [list(moved)])
+        found, notes = ask(con, _CHANGED, [list(moved)]), footnotes_of(con)
     lines = ["| " + " | ".join(found.columns) + " |", "|" + "---|" * len(found.columns)]
     lines += ["| " + " | ".join(_cell(value) for value in row) + " |" for row in found.rows]
+    lines += ["", *(f"{_cell(note)}\n" for note in notes)]
     return lines if found.rows else ["Nothing but new rounds."]
 
 

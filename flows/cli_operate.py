@@ -106,6 +106,7 @@ def diff(
     Example: gpurank diff v5.1
     Example: gpurank diff v5.1 --from 504c3b50 --to 888b59ab --format csv
     """
+    from gpurank.answers.notes import footnotes
     from gpurank.declared.rounds import round_order
     from gpurank.versions import remote
     from tasks.differences import difference
@@ -113,7 +114,8 @@ def diff(
     round_order(round_id)
     settings = load()
     remote.pull(settings)
-    show(difference(round_id, first, second, settings), form, output, columns=_CHANGES)
+    found = difference(round_id, first, second, settings)
+    show(found.answer, form, output, footnotes(None, found.sources), _CHANGES)
 
 
 def prune(

@@ -3,8 +3,8 @@
 ``connect`` opens the warehouse, ``table``, ``rounds``, ``rank``, ``clusters`` and ``why`` answer
 the common questions, ``choose`` the cheapest configuration inside limits, ``predict`` the time of
 a system that nobody filed, ``mine`` holds one's own runs against the published ones,
-``compare`` and ``check_comparable`` refuse what may not be compared,
-``Settings`` and ``load`` say where the data are.
+``compare`` and ``check_comparable`` refuse what may not be compared, ``footnotes`` gives what has
+to stand below a table that is shown, ``Settings`` and ``load`` say where the data are.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         clusters,
         compare,
         connect,
+        footnotes,
         predict,
         rank,
         rounds,
@@ -38,6 +39,7 @@ __all__ = [
     "clusters",
     "compare",
     "connect",
+    "footnotes",
     "load",
     "mine",
     "predict",

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +19,7 @@ from gpurank.answers import explain as _explain
 from gpurank.answers import reading
 from gpurank.answers.comparison import Comparison
 from gpurank.answers.explain import Explanation
+from gpurank.answers.notes import footnotes_of
 from gpurank.answers.reading import Answer, NoData, nearest
 from gpurank.settings import load
 
@@ -90,6 +91,25 @@ def rank(
     """
     with _connected(home) as con:
         return _frame(reading.ranking(con, benchmark, round_id, pooled, limit))
+
+
+def footnotes(
+    benchmark: str | None = None,
+    divisions: Sequence[str] = ("closed",),
+    home: str | Path | None = None,
+) -> tuple[str, ...]:
+    """What has to stand below a table or chart that you show of these results, line by line.
+
+    Suite and versions, division, benchmark, where and when the rounds were taken from, what is
+    derived, the verification and the mark. A frame cannot carry them, so they are asked for.
+
+    Raises:
+        NoData: there is no warehouse yet, or it holds no such benchmark.
+    """
+    with _connected(home) as con:
+        if benchmark is not None:
+            reading.require_benchmark(con, benchmark)
+        return footnotes_of(con, benchmark, divisions)
 
 
 def clusters(benchmark: str, home: str | Path | None = None) -> pl.DataFrame:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple
+from dataclasses import astuple, dataclass
 
+from gpurank.answers.notes import Source
 from gpurank.answers.reading import Answer, NoData
 from gpurank.settings import Settings
 from gpurank.versions.changes import changes
@@ -14,8 +15,18 @@ from tasks.changes import state, states_of
 _COLUMNS = ("kind", "subject_id", "benchmark", "field_name", "old_value", "new_value")
 
 
-def difference(round_id: str, first: str | None, second: str | None, settings: Settings) -> Answer:
-    """What changed in a round from one version to another, as rows.
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What changed, as rows, and the two versions that it was told from."""
+
+    answer: Answer
+    sources: tuple[Source, ...]
+
+
+def difference(
+    round_id: str, first: str | None, second: str | None, settings: Settings
+) -> Difference:
+    """What changed in a round from one version to another.
 
     ``first`` and ``second`` are the starts of version ids or commits; by default the newest two
     versions that hold other bytes.
@@ -29,12 +40,14 @@ def difference(round_id: str, first: str | None, second: str | None, settings: S
     chips = settings.lambda_chips
     with states_of([old], store) as before, states_of([new], store) as after:
         found = changes(state(before, round_id, chips), state(after, round_id, chips))
-    return Answer(
+    answer = Answer(
         ("round_id", *_COLUMNS, "old_version_id", "new_version_id"),
         tuple((round_id, *astuple(item), old.version_id, new.version_id) for item in found),
         ("VARCHAR",) * (len(_COLUMNS) + 3),
         f"{round_id}: {len(found)} changes from {_name(old)} to {_name(new)}",
     )
+    pair = (Source(round_id, item.source_commit, item.taken_at) for item in (old, new))
+    return Difference(answer, tuple(pair))
 
 
 def _pair(

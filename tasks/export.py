@@ -18,6 +18,7 @@ from gpurank.answers.notes import Source, footnotes
 from gpurank.answers.reading import NoData, ask, open_warehouse
 from gpurank.declared.contracts import Column, Contract, layer_contracts
 from gpurank.declared.rounds import round_order
+from gpurank.pages.footnote_check import missing
 from gpurank.settings import Settings
 from gpurank.versions.publication import held
 
@@ -216,6 +217,8 @@ def _write_metadata(con: DuckDBPyConnection, files: Sequence[File], folder: Path
     found = ask(con, "select distinct division from marts.result where division is not null")
     chips = ask(con, "select min(lambda_chips) from marts.ranking").rows[0][0]
     notes = footnotes(None, sources, found.column("division"), chips or 8.0)
+    if lack := missing(" ".join(notes)):
+        raise ExportError(f"the footnote of the export lacks {', '.join(lack)}")
     release = version("gpurank")
     _write_json(folder / "croissant.json", croissant(files, origins, notes, release))
     _write_json(folder / "datapackage.json", data_package(files, origins, notes, release))

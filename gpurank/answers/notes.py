@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from gpurank.declared.rounds import declared_rounds, round_order
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
 
 TRADEMARK = (
     "The MLPerf name and logo are registered and unregistered trademarks of MLCommons "
@@ -51,6 +55,19 @@ def footnotes(
         DERIVED.format(lambda_chips=lambda_chips),
         f"{UNVERIFIED} {TRADEMARK}",
     )
+
+
+def footnotes_of(
+    con: DuckDBPyConnection, benchmark: str | None = None, divisions: Iterable[str] = ("closed",)
+) -> tuple[str, ...]:
+    """Footnote lines for whatever a warehouse holds of a benchmark (None: of all of them)."""
+    rows = con.execute(
+        "select distinct v.round_id, v.source_commit, v.taken_at::varchar from raw.round_version v "
+        "join marts.result m using (round_id) where ? is null or m.benchmark = ?",
+        [benchmark, benchmark],
+    ).fetchall()
+    chips = con.execute("select max(lambda_chips) from marts.ranking").fetchall()[0][0]
+    return footnotes(benchmark, [Source(*row) for row in rows], divisions, chips or 8.0)
 
 
 def public_url(round_id: str, commit: str | None, path: str, line: int | None = None) -> str | None:

@@ -13,9 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gpurank.answers.notes import footnotes_of
+
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+# The block that holds what has to stand below the tables, instead of a table.
+FOOTNOTES = "footnotes"
 _BLOCK = re.compile(r"(<!-- table: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 
 
@@ -38,6 +42,8 @@ def table_text(con: DuckDBPyConnection, name: str) -> str:
     Raises:
         PageError: no table has this name.
     """
+    if name == FOOTNOTES:
+        return "\n\n".join(footnotes_of(con)) + "\n"
     if name not in TABLES:
         raise PageError(f"no table is called {name!r}; there are {', '.join(sorted(TABLES))}")
     table = TABLES[name]

@@ -22,6 +22,8 @@ import pytest
 from query_book import BOOK, rewritten
 
 from flows import cli
+from gpurank.answers.notes import TRADEMARK, UNVERIFIED
+from gpurank.pages.footnote_check import missing
 
 pytestmark = pytest.mark.flow
 
@@ -186,6 +188,21 @@ def test_relative_links_lead_somewhere(page: Path) -> None:
         ):
             broken.append(link)
     assert not broken
+
+
+# A line that gives a submitter's result: its name and a figure with decimals.
+_RESULT = re.compile(r"\b(?:NVIDIA|Oracle|Google|Dell|Intel|HPE|Supermicro|AMD|Lenovo)\b.*\d\.\d\d")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_pages_with_results_carry_the_footnote(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    if not re.search(_RESULT, text) and "delay_cost 1" not in text:
+        return
+    assert missing(text) == ()
+    for piece in (UNVERIFIED, TRADEMARK, "(derived, not an official metric)"):
+        flat = " ".join(text.split())
+        assert piece in flat and missing(flat.replace(piece, ""))
 
 
 def test_every_page_stands_in_the_site() -> None:

@@ -136,7 +136,7 @@ def test_the_past_answers_with_what_was_known_then(
     run(remotes.template, home)
 
     # T x (N + 8): Zeta 10 x 1.5 x 40 = 600 falls behind Acme's 32 x 16 = 512.
-    found = {tuple(row[1:6]) for row in difference("v5.1", None, None, settings).rows}
+    found = {tuple(row[1:6]) for row in difference("v5.1", None, None, settings).answer.rows}
     zeta, acme = "v5.1/Zeta/zeta_n4/resnet", "v5.1/Acme/acme_n1/resnet"
     assert found == {
         ("score_changed", zeta, "resnet", "score_min", "10.0"),

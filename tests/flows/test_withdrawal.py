@@ -9,8 +9,11 @@ from typing import Any
 import duckdb
 import pytest
 
+from gpurank.answers.notes import footnotes
+from gpurank.pages.footnote_check import missing
 from gpurank.settings import load
 from tasks import assemble, lookups, publish
+from tasks.differences import difference
 from tasks.ingest import ingest_round
 from tasks.load import new_warehouse
 
@@ -63,5 +66,8 @@ def test_it_stands_in_the_quarantine_alone(
         assert holding == {"core.quarantine", "marts.quarantine"}
         changed = con.sql("select subject_id, field_name from marts.change").fetchall()
         assert ("v4.0/Acme/acme_n1/resnet", "score_min") in changed
+        told = difference("v4.0", None, None, settings)
+        assert GONE not in repr(told.answer.rows) and "score_changed" in told.answer.column("kind")
+        assert missing(" ".join(footnotes(None, told.sources))) == ()
         ranked = con.sql("select result_id from marts.ranking where round_id = 'v4.0'").fetchall()
         assert ranked and set(ranked) == {("v4.0/Acme/acme_n1/resnet",)}
