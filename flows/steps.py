@@ -19,7 +19,7 @@ from gpurank.settings import Settings
 from gpurank.versions import remote, roundlock
 from gpurank.versions.lock import writing
 from gpurank.versions.store import Store
-from tasks import assemble, fanout, ingest, provenance, publish, shipped
+from tasks import assemble, fanout, ingest, judge, provenance, publish, shipped
 from tasks.ingest import Outcome
 from tasks.load import new_warehouse
 
@@ -137,6 +137,7 @@ def analysis_task(step: assemble.Step) -> Callable[..., Any]:
 def build_warehouse(settings: Settings) -> list[ValidationReport]:
     """Build a new warehouse of every round's version in use and put it in the old one's place."""
     display = progress.current()
+    judge.load_apart()
     remote.pull(settings)
     reports: list[ValidationReport] = []
     with publish.building(settings) as path:

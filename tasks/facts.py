@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import duckdb
 
 from gpurank.declared import check_sql
-from gpurank.declared.contracts import RUN_ID, Check, Contract
+from gpurank.declared.contracts import RUN_ID, Check, Contract, columns_of
 from gpurank.declared.validation import (
     IMPLIED_WHY,
     filled_columns,
     implied_checks,
     searched_columns,
 )
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 EXAMPLES = 3
 
@@ -189,17 +192,23 @@ def _examples(con: duckdb.DuckDBPyConnection, sql: str) -> tuple[str, ...]:
     )
 
 
-def table_frame(
+def checked_rows(
     con: duckdb.DuckDBPyConnection, contract: Contract, types: Mapping[str, str]
-) -> Any | None:
-    """The table as a pandas frame with Arrow-backed columns; None where nothing needs one."""
-    if not any(check.expect for check in contract.checks):
-        return None
-    import pandas as pd
+) -> pa.Table | None:
+    """The columns that ``expect:`` checks name, and the key; None where there are none.
 
-    used = [column.name for column in contract.columns if column.name in types]
+    A check that names no column gets them all.
+    """
+    checks = [check for check in contract.checks if check.expect]
+    if not checks:
+        return None
+    named = [columns_of(check.arguments) for check in checks]
+    needed = {*contract.key, *(name for names in named for name in names)}
+    used = [
+        column.name
+        for column in contract.columns
+        if column.name in types and (column.name in needed or not all(named))
+    ]
     columns = ", ".join(check_sql.quoted(name) for name in used)
     query = f"select {columns} from {check_sql.quoted(contract.table)}"  # noqa: S608
-    table = con.sql(query).to_arrow_table()
-    # Plain pandas would turn integers with nulls into floats.
-    return table.to_pandas(types_mapper=pd.ArrowDtype)
+    return con.sql(query).to_arrow_table()

@@ -1,27 +1,35 @@
-"""Great Expectations: the only module that meets it. Its import takes seconds, so that others
-import this module inside a function.
+"""Great Expectations: the only module that meets it, inside functions, since it loads for seconds.
 
-It judges counts of offending rows, all as one column, and the frames of tables with ``expect:``
-checks.
+It judges counts of offending rows, all as one column, and the rows of tables with ``expect:``
+checks. It can do so in a process of its own, which loads it while others work.
 """
 
 from __future__ import annotations
 
 import gc
 import logging
+import multiprocessing
 import os
+import sys
 import threading
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpurank.declared.contracts import Check, Contract
 from gpurank.declared.validation import CheckResult
 from tasks.facts import EXAMPLES, Fact, first_line, rows_text, short
+from tasks.fanout import begin
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 # Its context is a singleton of the process; rounds may be validated from several threads.
 _ONE_AT_A_TIME = threading.Lock()
+_apart: tuple[int, ProcessPoolExecutor] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +50,50 @@ class _Outcome:
     error: str | None = None
 
 
-def judged(facts: Sequence[Fact], frames: Sequence[tuple[Contract, Any]]) -> Verdict:
-    """Judge counted facts (each count must be 0) and the ``expect:`` checks of frames."""
+def load_apart() -> None:
+    """Load the library in a process of its own, which then judges all that this process has.
+
+    Nothing is started where it is loaded here already, or where a process may have no children.
+    """
+    global _apart
+    is_loaded = "great_expectations" in sys.modules or _its_process() is not None
+    if is_loaded or multiprocessing.current_process().daemon:
+        return
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(1, context, begin, (("tasks.judge",),))
+    pool.submit(_load)
+    _apart = (os.getpid(), pool)
+
+
+def judged(facts: Sequence[Fact], tables: Sequence[tuple[Contract, pa.Table]]) -> Verdict:
+    """Judge counted facts (each count must be 0) and the ``expect:`` checks of tables' rows."""
+    global _apart
+    pool = _its_process()
+    if pool is not None:
+        try:
+            return pool.submit(_judged, facts, tables).result()
+        except BrokenProcessPool:
+            _apart = None
+    return _judged(facts, tables)
+
+
+def _its_process() -> ProcessPoolExecutor | None:
+    """Where it judges for this process; a forked child has no share in its parent's."""
+    return _apart[1] if _apart is not None and _apart[0] == os.getpid() else None
+
+
+def _load() -> None:
+    _library()
+
+
+def _judged(facts: Sequence[Fact], tables: Sequence[tuple[Contract, pa.Table]]) -> Verdict:
     with _ONE_AT_A_TIME:
         library = _library()
         outcomes = _facts(library, facts)
         results = [_fact_result(fact, one) for fact, one in zip(facts, outcomes, strict=True)]
         loaded = sum(one.error is None for one in outcomes)
-        for contract, frame in frames:
+        for contract, table in tables:
+            frame = _frame(table)
             checks = [check for check in contract.checks if check.expect is not None]
             wanted = [(f"expect_{check.expect}", dict(check.arguments)) for check in checks]
             outcomes = library.outcomes(frame, wanted)
@@ -59,6 +103,13 @@ def judged(facts: Sequence[Fact], frames: Sequence[tuple[Contract, Any]]) -> Ver
                 for check, one in zip(checks, outcomes, strict=True)
             ]
     return Verdict(tuple(results), len(results), loaded)
+
+
+def _frame(table: pa.Table) -> Any:
+    import pandas as pd
+
+    # Plain pandas would turn integers with nulls into floats.
+    return table.to_pandas(types_mapper=pd.ArrowDtype)
 
 
 def _facts(library: _Library, facts: Sequence[Fact]) -> list[_Outcome]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
+from gpurank.declared.contracts import contract
 from gpurank.settings import Settings
 from tasks.configuration import columns, read_configuration, write
 from tasks.fanout import Each, here
@@ -85,4 +86,7 @@ def _empty() -> dict[str, pa.Table]:
         "unranked", "sensitivity", "fleet_law", "break_even", "fleet_result", "model_scaling",
         "prediction", "prediction_check",
     )  # fmt: skip
-    return {f"analysis.{name}": columns(f"analysis.{name}", ()) for name in names}
+    return {
+        f"analysis.{name}": contract(f"analysis.{name}").arrow_schema().empty_table()
+        for name in names
+    }

@@ -1,7 +1,7 @@
 """Validation of tables against their contracts.
 
 Offending rows of implied and of SQL checks are counted in DuckDB; the counts of all tables, as one
-column, and the frames of tables with ``expect:`` checks are what Great Expectations judges
+column, and the rows of tables with ``expect:`` checks are what Great Expectations judges
 (tasks/judge.py).
 """
 
@@ -10,14 +10,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import duckdb
 
 from gpurank.declared import check_sql
 from gpurank.declared.contracts import Contract, layer_contracts
 from gpurank.declared.validation import IMPLIED_WHY, CheckResult, ValidationFailed, ValidationReport
-from tasks.facts import Fact, column_types, table_facts, table_frame, unreadable
+from tasks.facts import Fact, checked_rows, column_types, table_facts, unreadable
+from tasks.judge import judged
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 def validate_version(
@@ -109,21 +113,19 @@ def validate_tables(
     previous = previous_counts or {}
     facts: list[Fact] = []
     counts: dict[str, int] = {}
-    frames: list[tuple[Contract, Any]] = []
+    rows: list[tuple[Contract, pa.Table]] = []
     for contract in declared:
         try:
             types = column_types(con, contract)
             found, counts[contract.table] = table_facts(con, contract, types, previous)
-            frame = table_frame(con, contract, types)
+            held = checked_rows(con, contract, types)
         except duckdb.Error as error:
             facts.append(unreadable(contract, error))
             continue
         facts += found
-        if frame is not None:
-            frames.append((contract, frame))
-    from tasks.judge import judged
-
-    verdict = judged(facts, frames)
+        if held is not None:
+            rows.append((contract, held))
+    verdict = judged(facts, rows)
     order = {contract.table: number for number, contract in enumerate(declared)}
     results = sorted(verdict.results, key=lambda result: order[result.table])
     return ValidationReport(

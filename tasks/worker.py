@@ -96,13 +96,13 @@ def counted(files: Iterable[S]) -> Iterator[S]:
         yield file
 
 
-class _WithoutPandas(MetaPathFinder):
+class WithoutPandas(MetaPathFinder):
     """Arrow looks for pandas at its first list and would import it, 0.3 s and 60 MB."""
 
     def find_spec(self, name: str, *_: Any) -> None:
         """Refuse pandas, leave all else to others."""
         if name == "pandas":
-            raise ModuleNotFoundError("a reading process does without pandas", name=name)
+            raise ModuleNotFoundError("this process does without pandas", name=name)
 
 
 def _start(gauge: Any) -> None:
@@ -110,7 +110,7 @@ def _start(gauge: Any) -> None:
     _gauge = gauge
     # Records are millions of small objects without cycles: looking for some costs an eighth.
     gc.set_threshold(200_000, 20, 20)
-    sys.meta_path.insert(0, _WithoutPandas())
+    sys.meta_path.insert(0, WithoutPandas())
     # An interrupt from the keyboard ends the child at once and without a word.
     signal.signal(signal.SIGINT, lambda *_: os._exit(130))
     threading.Thread(target=end_with_parent, daemon=True).start()

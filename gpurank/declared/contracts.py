@@ -219,13 +219,18 @@ def _check(entry: Any, columns: list[str], is_large: bool, where: str) -> Check:
     if is_large:
         raise ContractError(f"{where}: a table with is_large takes sql: checks only")
     arguments = {name: value for name, value in entry.items() if name not in _CHECK_ENTRIES}
-    used = [arguments[name] for name in _COLUMN_ARGUMENTS if name in arguments]
-    used += [name for each in _COLUMN_LIST_ARGUMENTS for name in arguments.get(each, ())]
+    used = columns_of(arguments)
     for name in used:
         if name not in columns:
             raise ContractError(f"{where}: {name!r} is no column of the table")
     name = str(entry.get("name") or "_".join([*map(str, used), str(entry["expect"])]))
     return Check(name, severity, why, expect=str(entry["expect"]), arguments=arguments)
+
+
+def columns_of(arguments: Mapping[str, Any]) -> list[str]:
+    """The columns that an expectation's arguments name."""
+    used = [arguments[name] for name in _COLUMN_ARGUMENTS if name in arguments]
+    return used + [name for each in _COLUMN_LIST_ARGUMENTS for name in arguments.get(each, ())]
 
 
 @cache
