@@ -119,9 +119,13 @@ def of_all(source: str) -> Figures:
 
 def of_analysis(repeat: int) -> Figures:
     """Warehouse, questions, start."""
-    figures: Figures = {"analyze_without": step("analyze", "", "", "none")}
+    figures: Figures = {}
     with tempfile.TemporaryDirectory(prefix="bench-") as work:
-        figures["analyze"] = step("analyze", "", "", keep=Path(work))
+        figures["adopt"] = step("adopt", "", "", keep=Path(work))
+        for name, bootstraps in (("analyze", "full"), ("analyze_without", "0")):
+            for kind in ("analyze", "analyze_flow"):
+                key = name + kind.removeprefix("analyze")
+                figures[key] = step(kind, "", "", bootstraps, repeat=repeat, keep=Path(work))
         figures["query"] = step("query", "", "", repeat=repeat, keep=Path(work))
         command = [sys.executable, "-m", "flows.cli", "top", "-b", "resnet"]
         is_cpu = os.environ.get("BENCH_CLOCK") == "cpu"

@@ -196,26 +196,55 @@ def growth(source: str, round_id: str, work: str, copies: str) -> Figures:
     return {"seconds": seconds, "bytes": counts.bytes, "records": counts.records}
 
 
-def analyze(source: str, round_id: str, work: str, bootstraps: str = "full") -> Figures:
-    """The warehouse from the shipped facts; ``none`` leaves out what only tells certainty."""
-    from gpurank.method.settings import settings as method
+def adopt(source: str, round_id: str, work: str) -> Figures:
+    """The shipped facts of every round into a store, to be analysed."""
     from gpurank.settings import load
-    from tasks import assemble, shipped
-    from tasks.load import new_warehouse
+    from tasks import shipped
 
     settings = load(home=work)
-    if bootstraps == "none":
-        known = method.method_settings(settings)
-        few = {"selection_bootstraps": 2, "cluster_bootstraps": 2, "fleet_bootstraps": 2}
-        fewer = dataclasses.replace(known, matched_permutations=2, **few)
-        method.method_settings = lambda _: fewer
-    for name in shipped.shipped():
-        shipped.adopt(name, settings)
+    seconds, _ = _timed(lambda: [shipped.adopt(name, settings) for name in shipped.shipped()])
+    return {"seconds": seconds}
+
+
+def analyze(source: str, round_id: str, work: str, bootstraps: str = "full") -> Figures:
+    """The warehouse of a store without orchestration; ``bootstraps`` is ``full`` or a number."""
+    from gpurank.settings import load
+    from tasks import assemble, fanout, judge, publish
+    from tasks.load import new_warehouse
+
+    settings = load(home=work, bootstraps=None if bootstraps == "full" else int(bootstraps))
     figures: Figures = {}
-    with new_warehouse(settings.warehouse_path) as con:
-        for step in assemble.steps():
-            figures[step.name], _ = _timed(lambda step=step: step.run(con, settings))
-    return {"seconds": sum(figures.values()), **figures}
+
+    def build() -> None:
+        judge.load_apart()
+        with publish.building(settings) as path:
+            with new_warehouse(path) as con, fanout.side_by_side(settings.workers) as each:
+                for step in assemble.steps(each):
+                    figures[step.name], _ = _timed(lambda step=step: step.run(con, settings))
+            publish.swap(path, settings)
+
+    seconds, _ = _timed(build)
+    return {"seconds": seconds, **figures}
+
+
+def analyze_flow(source: str, round_id: str, work: str, bootstraps: str = "full") -> Figures:
+    """The same as `gpurank analyze` does it; ``flow_s`` is the flow, the rest is orchestration."""
+    from flows.orchestrated import orchestrated
+    from gpurank.settings import load
+
+    settings = load(home=work)
+    number = None if bootstraps == "full" else int(bootstraps)
+
+    def orchestrate() -> float:
+        with orchestrated(settings):
+            from flows.analyze import analyze as flow
+
+            started = time.perf_counter()
+            flow(work, bootstraps=number)
+            return time.perf_counter() - started
+
+    seconds, flow_s = _timed(orchestrate)
+    return {"seconds": seconds, "flow_s": flow_s, "orchestration_s": seconds - flow_s}
 
 
 def query(source: str, round_id: str, work: str) -> Figures:
