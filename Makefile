@@ -22,8 +22,8 @@ demo: $(BIN)/.run-ready ## run the whole workflow on the shipped rounds and show
 	 $(BIN)/gpurank top --benchmark llama2_70b_lora --round v5.0 && \
 	 echo "next: GPURANK_HOME=$$GPURANK_HOME $(BIN)/gpurank --help" >&2
 
-test: $(BIN)/.test-ready ## run the tests
-	@$(BIN)/pytest
+test: $(BIN)/.test-ready ## run the tests (TESTS="tests/unit/test_identity.py" for some)
+	@$(BIN)/pytest $(TESTS)
 
 lint: $(BIN)/.test-ready ## style, layers
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/lint-imports
