@@ -17,11 +17,15 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from importlib import import_module
+from multiprocessing import forkserver
+from multiprocessing.context import BaseContext
 from typing import Any, Protocol, TypeVar
 
 from tasks.worker import WithoutPandas, end_with_parent
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS")
+# Polars is not among them: importing it starts a thread.
+_PRELOADED = ("scipy.stats", "scipy.optimize", "sklearn.cluster", "sklearn.metrics", "sklearn.tree")
 T = TypeVar("T")
 Job = tuple[Any, ...]
 
@@ -87,8 +91,7 @@ class Processes:
 
     def _started(self, modules: Sequence[str] = ()) -> ProcessPoolExecutor:
         if self._pool is None:
-            context = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(self._count, context, _begin, (tuple(modules),))
+            self._pool = ProcessPoolExecutor(self._count, nursery(), _begin, (tuple(modules),))
         return self._pool
 
 
@@ -109,6 +112,30 @@ def side_by_side(count: int) -> Iterator[Each]:
         yield each
     finally:
         each.close()
+
+
+def nursery() -> BaseContext:
+    """How children are made: forked from a process that has the large libraries once.
+
+    Never from this one: it has threads, and what a fork does to their locks nobody knows. Where
+    reading had such a process started, it is that one, and children import for themselves.
+    """
+    if sys.platform != "linux":
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(list(_PRELOADED))
+    # What is imported there reads these, and may not start threads before it forks.
+    before = {name: os.environ.get(name) for name in _THREADS}
+    os.environ.update(dict.fromkeys(_THREADS, "1"))
+    try:
+        forkserver.ensure_running()
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+    return context
 
 
 def begin(modules: Sequence[str]) -> None:

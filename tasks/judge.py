@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from gpurank.declared.contracts import Check, Contract
 from gpurank.declared.validation import CheckResult
 from tasks.facts import EXAMPLES, Fact, first_line, rows_text, short
-from tasks.fanout import begin
+from tasks.fanout import begin, nursery
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -59,8 +59,7 @@ def load_apart() -> None:
     is_loaded = "great_expectations" in sys.modules or _its_process() is not None
     if is_loaded or multiprocessing.current_process().daemon:
         return
-    context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(1, context, begin, (("tasks.judge",),))
+    pool = ProcessPoolExecutor(1, nursery(), begin, (("tasks.judge",),))
     pool.submit(_load)
     _apart = (os.getpid(), pool)
 
