@@ -1,4 +1,7 @@
-"""Write the kept corpus anew: synthetic inputs, one a shape that the readers know."""
+"""Write the kept corpus anew: synthetic inputs, one a shape that the readers know.
+
+What is called ``found_*`` beside them was found by fuzzing: each reaches a branch no other does.
+"""
 
 from __future__ import annotations
 
