@@ -6,12 +6,15 @@ question and are silent about whatever goes wrong.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
 import typer
 
 _MANY = 200
+# A shell puts a word on the line as it is: what it would run or expand there is not offered.
+_PLAIN = re.compile(r"""[^\x00-\x1f\x7f-\x9f$`;&|<>\\"'!{}*?\[\]~#\ud800-\udfff]+""")
 
 
 def benchmarks(incomplete: str) -> list[str]:
@@ -60,7 +63,8 @@ def _asked(sql: str, incomplete: str, values: Sequence[Any] = ()) -> list[str]:
                 "where starts_with(name, ?) order by name limit ?",
                 [*values, incomplete, _MANY],
             )
-            return [str(row[0]) for row in cursor.fetchall()]
+            names = (str(row[0]) for row in cursor.fetchall())
+            return [name for name in names if _PLAIN.fullmatch(name)]
         finally:
             con.close()
     except Exception:

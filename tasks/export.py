@@ -200,7 +200,8 @@ def _cell(column: Column) -> pl.Expr:
     if column.type == "bool":
         return pl.col(column.name).cast(pl.String).str.to_uppercase()
     text = pl.col(column.name)
-    is_formula = text.str.contains(r"^[=+\-@\t\r]")
+    # The wide forms are what Excel takes for the same signs in East Asian locales.
+    is_formula = text.str.contains("^[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
     return (
         pl.when(is_formula)
         .then(pl.concat_str(pl.lit("'"), text))
@@ -286,8 +287,9 @@ read.csv("csv/marts_ranking.csv", na.strings = "", encoding = "UTF-8")
 ```
 
 In CSV an empty cell is a missing value or an empty text, truth is TRUE or FALSE, times are UTC, a
-list is JSON text, and a text that begins with `=`, `+`, `-`, `@`, a tab or a carriage return has
-`'` before it, so that no spreadsheet runs it as a formula; Parquet holds each as it is.
+list is JSON text, and a text that begins with `=`, `+`, `-`, `@` (also in their wide forms), a tab
+or a line break has `'` before it, so that no spreadsheet runs it as a formula; Parquet holds each as
+it is.
 
 The tables and their making: Apache-2.0. What they are derived from stands under the licence of
 each round's repository ({licences}); no raw file is contained. Data as is, without endorsement.

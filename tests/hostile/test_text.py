@@ -12,8 +12,10 @@ import unicodedata
 from dataclasses import replace
 from pathlib import Path
 
+import duckdb
 import pytest
 
+from flows import completion
 from flows.artifacts import _cell
 from flows.cli import main
 from flows.plain import say
@@ -47,6 +49,18 @@ def test_a_spreadsheet_runs_nothing(capsys: pytest.CaptureFixture[str]) -> None:
         "'" + text.replace("\r", "\n") for text in FORMULAS
     ]
     assert [row[0] if row else "" for row in rows[len(FORMULAS) :]] == ["H100", ""]
+
+
+def test_a_shell_is_offered_nothing_that_it_would_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bad = ("$(touch harmed)", "`id`", "b;id", "b|sh", "a\nb", ">x", "!x", "a'b", "~b", "b&", "\\")
+    names = [*(f"v4.0/a/b/{name}" for name in bad), "v4.0/ok/box x8+y/resnet"]
+    with duckdb.connect(str(tmp_path / "warehouse.duckdb")) as con:
+        con.execute("create schema marts; create table marts.result (result_id varchar)")
+        con.executemany("insert into marts.result values (?)", [[name] for name in names])
+    monkeypatch.setenv("GPURANK_HOME", str(tmp_path))
+    assert completion.result_ids("v4.0") == ["v4.0/ok/box x8+y/resnet"]
 
 
 def test_numbers_stay_numbers_in_csv(capsys: pytest.CaptureFixture[str]) -> None:
