@@ -288,8 +288,8 @@ read.csv("csv/marts_ranking.csv", na.strings = "", encoding = "UTF-8")
 
 In CSV an empty cell is a missing value or an empty text, truth is TRUE or FALSE, times are UTC, a
 list is JSON text, and a text that begins with `=`, `+`, `-`, `@` (also in their wide forms), a tab
-or a line break has `'` before it, so that no spreadsheet runs it as a formula; Parquet holds each as
-it is.
+or a line break has `'` before it, so that no spreadsheet runs it as a formula; Parquet holds each
+as it is.
 
 The tables and their making: Apache-2.0. What they are derived from stands under the licence of
 each round's repository ({licences}); no raw file is contained. Data as is, without endorsement.
