@@ -231,11 +231,13 @@ def analyze_flow(source: str, round_id: str, work: str, bootstraps: str = "full"
     """The same as `gpurank analyze` does it; ``flow_s`` is the flow, the rest is orchestration."""
     from flows.orchestrated import orchestrated
     from gpurank.settings import load
+    from tasks import judge
 
     settings = load(home=work)
     number = None if bootstraps == "full" else int(bootstraps)
 
     def orchestrate() -> float:
+        judge.load_apart()
         with orchestrated(settings):
             from flows.analyze import analyze as flow
 

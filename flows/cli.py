@@ -180,6 +180,7 @@ def analyze(
     from gpurank.settings import SettingsError
     from gpurank.versions.history import moment
     from gpurank.versions.store import Store
+    from tasks import judge
 
     settings = load(None, None, workers, lambda_chips, accept_shrink, bootstraps)
     if as_of is not None:
@@ -188,6 +189,7 @@ def analyze(
             raise SettingsError("--as-of needs --output: the warehouse in use is never of the past")
     if settings.remote is None and not Store(settings.raw_dir).rounds():
         raise NoData(f"no round has been ingested into {settings.home}; `gpurank run` does both")
+    judge.load_apart()
     with orchestrated(settings):
         from flows.analyze import analyze as flow
 

@@ -53,7 +53,8 @@ class _Outcome:
 def load_apart() -> None:
     """Load the library in a process of its own, which then judges all that this process has.
 
-    Nothing is started where it is loaded here already, or where a process may have no children.
+    Started before an orchestrator is, it costs no time. Nothing is started where the library is
+    loaded here already, or where a process may have no children.
     """
     global _apart
     is_loaded = "great_expectations" in sys.modules or _its_process() is not None
