@@ -31,6 +31,7 @@ thead th { background: var(--soft); } tbody th { font-weight: normal; }
 .passed { color: var(--good); } .scroll { overflow-x: auto; }
 summary { cursor: pointer; font-weight: 600; padding: .3rem 0; }
 code { font-family: ui-monospace, monospace; overflow-wrap: anywhere; }
+:is(td, th):has(> code) { min-width: 9rem; }
 .kind { overflow-wrap: break-word; }
 @media (max-width: 40rem) { body { margin: 1rem auto; } th, td { padding: .3rem .4rem; } }
 """.strip()
