@@ -9,12 +9,14 @@ from typing import Annotated
 from prefect import flow
 from pydantic import Field
 
-from flows import artifacts, steps
+from flows import artifacts, runners, steps
 from gpurank.settings import SettingsError, load
 from gpurank.versions.history import moment
 
 
-@flow(name="analyze", flow_run_name="analyze", persist_result=False)
+@flow(
+    name="analyze", flow_run_name="analyze", task_runner=runners.task_runner(), persist_result=False
+)
 def analyze(
     home: str | None = None,
     lambda_chips: Annotated[float, Field(gt=0)] | None = None,

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 
-from flows import progress
+from flows import progress, runners
 from flows.errors import explain
 from gpurank.declared.validation import ValidationFailed, ValidationReport
 from gpurank.settings import Settings
 from gpurank.versions import remote, roundlock
 from gpurank.versions.lock import writing
 from gpurank.versions.store import Store
-from tasks import assemble, fanout, ingest, judge, provenance, publish, shipped
+from tasks import assemble, ingest, judge, provenance, publish, shipped
 from tasks.ingest import Outcome
 from tasks.load import new_warehouse
 
@@ -142,7 +142,7 @@ def build_warehouse(settings: Settings) -> list[ValidationReport]:
     reports: list[ValidationReport] = []
     with publish.building(settings) as path:
         try:
-            with new_warehouse(path) as con, fanout.side_by_side(settings.workers) as each:
+            with new_warehouse(path) as con, runners.side_by_side(settings) as each:
                 for step in assemble.steps(each):
                     started = time.monotonic()
                     result = analysis_task(step)(con, settings)

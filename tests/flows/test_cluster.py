@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -11,7 +13,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from flows.runners import task_runner
+from flows.runners import Workers, task_runner
 from gpurank.settings import SettingsError
 from gpurank.versions.store import Store
 
@@ -55,7 +57,13 @@ def ray() -> Iterator[str]:
 def test_workers_of_a_cluster_give_the_same_versions_and_marts(
     started: Any, orchestrator: None, mirror: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from prefect import flow
+
+    import tasks.method
     from flows.backfill import backfill
+
+    # So few results would be worth no journey.
+    monkeypatch.setattr(tasks.method, "FEW_RESULTS", 0)
 
     def run(home: Path) -> dict[str, Any]:
         done = backfill.with_options(task_runner=task_runner(2))("all", str(mirror), str(home))
@@ -73,6 +81,11 @@ def test_workers_of_a_cluster_give_the_same_versions_and_marts(
         local = run(tmp_path / "local")
         monkeypatch.setenv("GPURANK_RUNNER", runner)
         remote = run(tmp_path / "remote")
+        # The method's jobs travel as well.
+        away = flow(task_runner=task_runner(2))(lambda: Workers()(os.getpid, [()] * 4))()
+        with pytest.raises(ValueError, match=r"math domain|nonneg"):
+            flow(task_runner=task_runner(2))(lambda: Workers()(math.sqrt, [(1,), (-1,)]))()
+    assert os.getpid() not in away
     assert local == remote
     for round_id in ("v3.0", "v4.0"):
         first, second = (Store(tmp_path / n / "raw").latest(round_id) for n in ("local", "remote"))
