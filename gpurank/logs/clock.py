@@ -20,9 +20,9 @@ _PLACEHOLDER_MS = 1e6
 def is_out_of_line(records: Records, number: int) -> bool:
     """Whether a record's time contradicts its neighbours' in the file.
 
-    It does where it is more than 10 ms earlier than all of the nearest records before it or later
-    than all of those after it, or more than a minute away from all of them. Evaluations alone
-    before it say nothing: some are made after the run and logged before its run_stop.
+    It does where it is more than 10 ms earlier than the record before it or than all of the
+    nearest before it, or later than the one after it, or more than a minute away from all of them.
+    Evaluations before it say nothing: some are made after the run and logged before its run_stop.
     """
     time_ms = records.time_ms[number]
     if time_ms is None:
@@ -30,15 +30,22 @@ def is_out_of_line(records: Records, number: int) -> bool:
     before = range(max(0, number - _NEIGHBOURS), number)
     earlier = _times(records, before)
     later = _times(records, range(number + 1, min(len(records), number + 1 + _NEIGHBOURS)))
-    only_evaluations = all((records.key[n] or "").startswith("eval") for n in before)
+    if later and time_ms > later[0] + _DISORDER_MS:
+        return True
+    only_evaluations = all(_is_evaluation(records, n) for n in before)
     if earlier and not only_evaluations and time_ms < min(earlier) - _DISORDER_MS:
         return True
-    if later and time_ms > max(later) + _DISORDER_MS:
+    is_after_one = bool(before) and _is_evaluation(records, before[-1])
+    if earlier and not is_after_one and time_ms < earlier[-1] - _DISORDER_MS:
         return True
     if only_evaluations and earlier and time_ms < min(earlier):
         return False
     both = earlier + later
     return bool(both) and min(abs(time_ms - other) for other in both) > _GAP_MS
+
+
+def _is_evaluation(records: Records, number: int) -> bool:
+    return (records.key[number] or "").startswith("eval")
 
 
 def _times(records: Records, numbers: range) -> list[float]:

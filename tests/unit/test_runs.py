@@ -302,17 +302,22 @@ def test_a_stop_at_the_end_of_a_log_is_held_by_what_stands_before(
 
 
 @pytest.mark.parametrize(
-    ("late_ms", "is_named"), [(0, False), (9, False), (30, True), (4_000, True)]
+    ("late_ms", "is_named"),
+    [(0, False), (9, False), (30, True), (4_000, True), (100_000, True), (-30, True)],
 )
-def test_a_start_later_than_what_follows_is_named(late_ms: int, is_named: bool) -> None:
+def test_a_start_out_of_its_place_is_named(late_ms: int, is_named: bool) -> None:
+    """Also where a record further on is later still, as in a log that says little."""
     lines = [
-        record("init_stop", START - 1),
+        *(
+            record(key, START - ago_ms)
+            for key, ago_ms in (("init_start", 50_000), ("init_stop", 1))
+        ),
         record("run_start", START + late_ms),
-        *(record(key, START) for key in ("block_start", "epoch_start", "train_samples")),
+        record("epoch_start", START),
         *(record(key, START + 600_000) for key in ("eval_stop", "epoch_stop", "block_stop")),
         record("run_stop", START + 600_000, status="success"),
     ]
-    assert facts(lines).out_of_line == ((2,) if is_named else ())
+    assert facts(lines).out_of_line == ((3,) if is_named else ())
 
 
 def comparable(found: RunFacts) -> dict[str, Any]:
