@@ -8,8 +8,18 @@ import numpy as np
 import polars as pl
 import pytest
 
-from gpurank.method.noise import generator, run_draws, run_noise
-from gpurank.method.ranking import _interval, noise, rank, rank_counts, rankable, tie_groups
+from gpurank.method.lambda_hull import best_intervals
+from gpurank.method.noise import RunNoise, generator, run_draws, run_noise
+from gpurank.method.ranking import (
+    Noise,
+    _interval,
+    noise,
+    rank,
+    rank_counts,
+    rankable,
+    tie_groups,
+    unrankable_reason,
+)
 from gpurank.method.settings import MethodSettings
 
 
@@ -72,3 +82,73 @@ def test_a_redraw_is_an_olympic_mean(configurations: Any, dropped: int) -> None:
         logs.append(np.log(np.mean([np.exp(runs.sd[0] * value) for value in kept])))
     expected = np.array(logs) - np.mean(logs)
     assert run_draws([name], runs, own)[:, 0] == pytest.approx(expected, abs=1e-12)
+
+
+def told(ids: list[str], run: list[list[float]], site: list[list[float]]) -> Noise:
+    """Errors of ln T given by hand, one list a draw."""
+    none = np.zeros(len(ids))
+    runs = RunNoise(none, none, (3,) * len(ids), (1,) * len(ids))
+    place = {name: i for i, name in enumerate(ids)}
+    return Noise(place, runs, 0.1, np.array(run), np.array(site))
+
+
+def test_errors_of_runs_and_sites_are_added(configurations: Any) -> None:
+    """Of equal size and 10 % apart, so that ln T differs by 0.095, whatever lambda is."""
+    frame = configurations(score_min=[10.0, 11.0])
+    ids = frame["result_id"].to_list()
+    own = MethodSettings(draws=4)
+    # Runs: always 0.2 slower. Sites: 0.4 faster in half of the draws.
+    slow, fast = [[0.2, 0.0]] * 4, [[-0.4, 0.0], [-0.4, 0.0], [0.0, 0.0], [0.0, 0.0]]
+    first, second = rank(frame, told(ids, slow, fast), own)
+    assert (first.rank_low_run, first.rank_high_run) == (2, 2)
+    assert (first.rank_low_site, first.rank_high_site) == (1, 2)
+    assert (first.rank_low, first.rank_high) == (1, 2)
+    assert (first.probability_first, second.probability_first) == (0.5, 0.5)
+    # Sites: always 0.4 faster.
+    first, second = rank(frame, told(ids, slow, [[-0.4, 0.0]] * 4), own)
+    assert (first.rank_low_run, first.rank_high_run) == (2, 2)
+    assert (first.rank_low_site, first.rank_high_site) == (1, 1)
+    assert (second.rank_low, second.rank_high, second.probability_first) == (2, 2, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("times", "counts"),
+    # 10 x (16 + lambda) < 14 x (12 + lambda), and 10 x (8 + lambda) < 9.9 x (16 + lambda), for
+    # every lambda of the range.
+    [([10.0, 14.0], [16, 12]), ([10.0, 9.9], [8, 16])],
+)
+def test_draws_weigh_time_by_size_and_lambda(
+    configurations: Any, times: list[float], counts: list[int]
+) -> None:
+    frame = configurations(score_min=times, accelerator_count=counts)
+    none = [[0.0, 0.0]] * 50
+    first, second = rank(
+        frame, told(frame["result_id"].to_list(), none, none), MethodSettings(draws=50)
+    )
+    assert (first.score_min, first.accelerator_minutes) == (times[0], times[0] * counts[0])
+    assert (first.rank_low_run, first.rank_high_run) == (1, 1)
+    assert (first.rank_low, first.rank_high, first.probability_first) == (1, 1, 1.0)
+    assert (second.rank_low_run, second.rank_low) == (2, 2)
+
+
+def test_what_runs_can_just_part_is_parted() -> None:
+    """ln e = 1 = 1 x sqrt(0.5 + 0.5): no longer less than what noise explains."""
+    assert tie_groups(np.array([1.0, np.e]), np.array([0.5, 0.5]), 1.0).tolist() == [1, 2]
+
+
+def test_one_accelerator_and_half_a_minute_are_enough(configurations: Any) -> None:
+    frame = configurations(score_min=[0.5, 0.0], accelerator_count=[1, 1])
+    assert rankable(frame)["score_min"].to_list() == [0.5]
+    assert unrankable_reason(frame)["reason"].to_list() == ["no score"]
+
+
+def test_of_three_in_line_the_middle_one_is_never_the_single_best() -> None:
+    """AM + lambda T: 1 + 3 x, 2 + 2 x and 3 + x are equal at 1 and ordered anywhere else."""
+    found = best_intervals(np.array([3.0, 2.0, 1.0]), np.array([1.0, 2.0, 3.0]))
+    assert found == {0: (0.0, 1.0), 2: (1.0, np.inf)}
+
+
+def test_what_lies_above_the_line_between_two_others_is_never_best() -> None:
+    """9 + 9 x is above 1 + 10 x up to 8, and above 10 + x from 1/8 on."""
+    found = best_intervals(np.array([10.0, 9.0, 1.0]), np.array([1.0, 9.0, 10.0]))
+    assert found == {0: (0.0, 1.0), 2: (1.0, np.inf)}
