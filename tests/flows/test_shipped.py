@@ -18,7 +18,7 @@ from tasks import shipped
 from tasks.ingest import ingest_round
 from tasks.past import build
 
-_RESULTS = "select * exclude (version_id) from marts.result order by result_id"
+_RESULTS = "select * exclude (version_id, run_id) from marts.result order by result_id"
 _RESULT = "v3.0/Zeta/zeta_n4/resnet"
 
 
