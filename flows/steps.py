@@ -146,7 +146,7 @@ def build_warehouse(settings: Settings) -> list[ValidationReport]:
                 for step in assemble.steps(each):
                     started = time.monotonic()
                     result = analysis_task(step)(con, settings)
-                    reports += [result] if isinstance(result, ValidationReport) else []
+                    reports += assemble.reports_of(result)
                     display.say(f"analysis: {step.name} ({time.monotonic() - started:.1f} s)")
                 assemble.note_warnings(con, reports)
                 name = provenance.current(con)

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from gpurank.answers.reading import NoData
+from gpurank.declared.validation import ValidationReport
 from gpurank.settings import Settings
 from gpurank.versions.history import publications, valid_at
 from gpurank.versions.store import Store
+from tasks.checks import Checks, Run, row_count
 from tasks.fanout import Each, here
 
 if TYPE_CHECKING:
     import duckdb
-
-    from gpurank.declared.validation import ValidationReport
-
-Run = Callable[["duckdb.DuckDBPyConnection", Settings], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,18 +32,26 @@ def steps(each: Each = here) -> tuple[Step, ...]:
     Args:
         each: where the method's jobs run, one a benchmark; the warehouse does not depend on it.
     """
-    return (
-        Step("load", load),
+    checks = Checks()
+    listed = (
+        Step("load", _load(checks)),
         Step("identify", _identify(each)),
-        Step("staging", _layer("staging")),
-        Step("core", _layer("core")),
-        Step("metrics", _layer("metrics")),
-        Step("method", _method(each)),
+        Step("staging", _layer("staging", checks)),
+        Step("core", _layer("core", checks)),
+        Step("metrics", _layer("metrics", checks)),
+        Step("method", _method(each, checks)),
         Step("history", history),
-        Step("check", method_checked),
-        Step("marts", _layer("marts")),
+        Step("check", _method_checked(checks)),
+        Step("marts", _marts(checks)),
         Step("views", views),
     )
+    return tuple(replace(step, run=checks.before_any_error(step.run)) for step in listed)
+
+
+def reports_of(result: Any) -> list[ValidationReport]:
+    """The reports among what a step gave."""
+    given = result if isinstance(result, list) else [result]
+    return [one for one in given if isinstance(one, ValidationReport)]
 
 
 def load(con: duckdb.DuckDBPyConnection, settings: Settings) -> int:
@@ -95,59 +101,6 @@ def history(con: duckdb.DuckDBPyConnection, settings: Settings) -> None:
     changes.run(con, settings)
 
 
-def method_checked(con: duckdb.DuckDBPyConnection, settings: Settings) -> ValidationReport | None:
-    """Check what the method wrote; a table that it had nothing for is there, empty."""
-    from tasks.model import prepare_analysis
-
-    prepare_analysis(con)
-    return validate(con, "analysis", settings)
-
-
-def validate(
-    con: duckdb.DuckDBPyConnection, layer: str, settings: Settings
-) -> ValidationReport | None:
-    """Check one layer against its contracts; None where it has none.
-
-    Raises:
-        ValidationFailed: a critical check failed.
-    """
-    from gpurank.declared.contracts import contracts
-    from tasks.validate import validate_warehouse
-
-    if not any(declared.layer == layer for declared in contracts()):
-        return None
-    return validate_warehouse(con, layer, _rows_before(con, layer, settings))
-
-
-def _rows_before(
-    con: duckdb.DuckDBPyConnection, layer: str, settings: Settings
-) -> dict[str, int] | None:
-    """Rows a table of the warehouse in use, where the new one holds the same bytes and more."""
-    import duckdb
-
-    from gpurank.answers.reading import ask, open_warehouse
-
-    if settings.accept_shrink:
-        return None
-    # Where a round's bytes changed, its raw tables were compared when it was ingested.
-    held = "select round_id, content_hash from raw.round_version"
-    tables = "select table_name from information_schema.tables where table_schema = ?"
-    try:
-        with open_warehouse(settings.warehouse_path) as old:
-            if not set(ask(old, held).rows) <= set(ask(con, held).rows):
-                return None
-            names = [f"{layer}.{name}" for (name,) in ask(old, tables, [layer]).rows]
-            return {name: _count(old, name) for name in names}
-    except (NoData, duckdb.Error):
-        return None
-
-
-def _count(con: duckdb.DuckDBPyConnection, table: str) -> int:
-    from gpurank.answers.reading import ask
-
-    return int(ask(con, f"select count(*) from {table}").rows[0][0])  # noqa: S608
-
-
 def note_warnings(con: duckdb.DuckDBPyConnection, reports: Sequence[ValidationReport]) -> None:
     """Add what only warned in a derived table to marts.issue, under round_id ``all``."""
     from gpurank.declared.contracts import contract
@@ -181,12 +134,20 @@ def write_quality_page(settings: Settings) -> None:
     write_durably(settings.reports_dir / "data_quality.html", text)
 
 
-def _layer(layer: str) -> Run:
-    def run(con: duckdb.DuckDBPyConnection, settings: Settings) -> ValidationReport | None:
+def _load(checks: Checks) -> Run:
+    def run(con: duckdb.DuckDBPyConnection, settings: Settings) -> int:
+        checks.forget()
+        return load(con, settings)
+
+    return run
+
+
+def _layer(layer: str, checks: Checks) -> Run:
+    def run(con: duckdb.DuckDBPyConnection, settings: Settings) -> None:
         from tasks.model import run_layer
 
         run_layer(con, layer)
-        return validate(con, layer, settings)
+        checks.begin(con, layer, settings)
 
     return run
 
@@ -198,17 +159,38 @@ def _identify(each: Each) -> Run:
         from tasks.identify import load_identity
         from tasks.method import FEW_RESULTS, IMPORTS
 
-        if _count(con, "raw.folder") >= FEW_RESULTS:
+        if row_count(con, "raw.folder") >= FEW_RESULTS:
             each.warm(*IMPORTS)
         load_identity(con)
 
     return run
 
 
-def _method(each: Each) -> Run:
-    def run(con: duckdb.DuckDBPyConnection, settings: Settings) -> dict[str, int]:
+def _method(each: Each, checks: Checks) -> Run:
+    def run(con: duckdb.DuckDBPyConnection, settings: Settings) -> list[ValidationReport]:
         from tasks import method
 
-        return method.run(con, settings, each)
+        method.run(con, settings, each)
+        return checks.settle()
+
+    return run
+
+
+def _method_checked(checks: Checks) -> Run:
+    """Check what the method wrote; a table that it had nothing for is there, empty."""
+
+    def run(con: duckdb.DuckDBPyConnection, settings: Settings) -> None:
+        from tasks.model import prepare_analysis
+
+        prepare_analysis(con)
+        checks.begin(con, "analysis", settings)
+
+    return run
+
+
+def _marts(checks: Checks) -> Run:
+    def run(con: duckdb.DuckDBPyConnection, settings: Settings) -> list[ValidationReport]:
+        _layer("marts", checks)(con, settings)
+        return checks.settle()
 
     return run

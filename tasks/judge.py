@@ -12,7 +12,7 @@ import multiprocessing
 import os
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, Any
 from gpurank.declared.contracts import Check, Contract
 from gpurank.declared.validation import CheckResult
 from tasks.facts import EXAMPLES, Fact, first_line, rows_text, short
-from tasks.fanout import begin, nursery
+from tasks.fanout import begin as begin_process
+from tasks.fanout import nursery
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -60,21 +61,40 @@ def load_apart() -> None:
     is_loaded = "great_expectations" in sys.modules or _its_process() is not None
     if is_loaded or multiprocessing.current_process().daemon:
         return
-    pool = ProcessPoolExecutor(1, nursery(), begin, (("tasks.judge",),))
+    pool = ProcessPoolExecutor(1, nursery(), begin_process, (("tasks.judge",),))
     pool.submit(_load)
     _apart = (os.getpid(), pool)
 
 
-def judged(facts: Sequence[Fact], tables: Sequence[tuple[Contract, pa.Table]]) -> Verdict:
-    """Judge counted facts (each count must be 0) and the ``expect:`` checks of tables' rows."""
-    global _apart
+def begin(
+    facts: Sequence[Fact], tables: Sequence[tuple[Contract, pa.Table]]
+) -> Callable[[], Verdict]:
+    """Have counted facts (each count must be 0) and the ``expect:`` checks of tables' rows judged.
+
+    The function that is given waits for the verdict. Where the process apart was ended from
+    outside, it is found here.
+    """
+
+    def anew() -> Verdict:
+        global _apart
+        _apart = None
+        return _judged(facts, tables)
+
     pool = _its_process()
-    if pool is not None:
+    if pool is None:
+        return lambda: _judged(facts, tables)
+    try:
+        future = pool.submit(_judged, facts, tables)
+    except BrokenProcessPool:
+        return anew
+
+    def wait() -> Verdict:
         try:
-            return pool.submit(_judged, facts, tables).result()
+            return future.result()
         except BrokenProcessPool:
-            _apart = None
-    return _judged(facts, tables)
+            return anew()
+
+    return wait
 
 
 def _its_process() -> ProcessPoolExecutor | None:

@@ -7,7 +7,7 @@ column, and the rows of tables with ``expect:`` checks are what Great Expectatio
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ from gpurank.declared import check_sql
 from gpurank.declared.contracts import Contract, layer_contracts
 from gpurank.declared.validation import IMPLIED_WHY, CheckResult, ValidationFailed, ValidationReport
 from tasks.facts import Fact, checked_rows, column_types, table_facts, unreadable
-from tasks.judge import judged
+from tasks.judge import begin
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -83,8 +83,21 @@ def validate_layer(
     previous_counts: Mapping[str, int] | None = None,
 ) -> ValidationReport:
     """Check every contract of a layer, and that every table of the layer has one."""
+    return begin_layer(con, layer, subject, previous_counts)()
+
+
+def begin_layer(
+    con: duckdb.DuckDBPyConnection,
+    layer: str,
+    subject: str,
+    previous_counts: Mapping[str, int] | None = None,
+) -> Callable[[], ValidationReport]:
+    """Count what offends, now; the function that is given waits for what is made of it.
+
+    That function raises ValidationFailed where a critical check failed.
+    """
     declared = layer_contracts(layer)
-    report = validate_tables(con, declared, subject, previous_counts)
+    begun = _begin(con, declared, subject, previous_counts)
     found = con.execute(
         "select table_name from information_schema.tables where table_schema = ? order by 1",
         [layer],
@@ -94,10 +107,15 @@ def validate_layer(
         CheckResult(table, "contract", "critical", False, "no contract", IMPLIED_WHY["contract"])
         for table in unknown
     )
-    report = replace(report, results=report.results + missing)
-    if not report.is_passed:
-        raise ValidationFailed(report)
-    return report
+
+    def finish() -> ValidationReport:
+        report = begun()
+        report = replace(report, results=report.results + missing)
+        if not report.is_passed:
+            raise ValidationFailed(report)
+        return report
+
+    return finish
 
 
 def validate_tables(
@@ -110,6 +128,15 @@ def validate_tables(
 
     Results stand in the order of the contracts: implied checks, ``sql:``, then ``expect:``.
     """
+    return _begin(con, declared, subject, previous_counts)()
+
+
+def _begin(
+    con: duckdb.DuckDBPyConnection,
+    declared: Sequence[Contract],
+    subject: str,
+    previous_counts: Mapping[str, int] | None,
+) -> Callable[[], ValidationReport]:
     previous = previous_counts or {}
     facts: list[Fact] = []
     counts: dict[str, int] = {}
@@ -125,9 +152,14 @@ def validate_tables(
         facts += found
         if held is not None:
             rows.append((contract, held))
-    verdict = judged(facts, rows)
-    order = {contract.table: number for number, contract in enumerate(declared)}
-    results = sorted(verdict.results, key=lambda result: order[result.table])
-    return ValidationReport(
-        subject, tuple(results), verdict.declared_count, verdict.loaded_count, counts
-    )
+    verdict_of = begin(facts, rows)
+
+    def finish() -> ValidationReport:
+        verdict = verdict_of()
+        order = {contract.table: number for number, contract in enumerate(declared)}
+        results = sorted(verdict.results, key=lambda result: order[result.table])
+        return ValidationReport(
+            subject, tuple(results), verdict.declared_count, verdict.loaded_count, counts
+        )
+
+    return finish
