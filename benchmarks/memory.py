@@ -1,7 +1,12 @@
-"""Peak memory of a process and all that it started, shared pages counted once (Linux)."""
+"""Peak memory and processor time of a process and all that it started (Linux).
+
+Pages that several share are counted once. Children of a process that makes processes are waited for
+by that one, so that the operating system's own sum for a command lacks their time.
+"""
 
 from __future__ import annotations
 
+import os
 import threading
 from pathlib import Path
 
@@ -35,11 +40,24 @@ def _proportional_b(pid: int) -> int:
     return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
 
 
+def _processor_s(pid: int) -> float:
+    """Time that a process's threads have run, s; 0 where it has ended."""
+    try:
+        fields = (_PROC / str(pid) / "stat").read_text(errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 class Peak:
-    """Samples a process's family until ``stop``; ``bytes`` is the highest sum seen."""
+    """Samples a process's family until ``stop``; ``bytes`` is the highest sum seen.
+
+    ``cpu_s`` is the processor time of all of it, as last seen of each.
+    """
 
     def __init__(self, pid: int) -> None:
         self.bytes = 0
+        self._cpu_s: dict[int, float] = {}
         self._pid = pid
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
@@ -47,7 +65,15 @@ class Peak:
 
     def _watch(self) -> None:
         while not self._end.wait(_EVERY_S):
-            self.bytes = max(self.bytes, sum(map(_proportional_b, _family(self._pid))))
+            family = _family(self._pid)
+            self.bytes = max(self.bytes, sum(map(_proportional_b, family)))
+            for pid in family:
+                self._cpu_s[pid] = max(_processor_s(pid), self._cpu_s.get(pid, 0.0))
+
+    @property
+    def cpu_s(self) -> float:
+        """Processor time of all processes of the family, s."""
+        return sum(self._cpu_s.values())
 
     def stop(self) -> int:
         """End the sampling; the peak, B."""

@@ -51,6 +51,7 @@ def measured(command: list[str], **environment: str) -> Figures:
         "cpu_s": usage.ru_utime + usage.ru_stime,
         "peak_mb": usage.ru_maxrss / 1024,
         "family_peak_mb": family_b / 1e6,
+        "family_cpu_s": peak.cpu_s,
     }
 
 

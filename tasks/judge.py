@@ -13,7 +13,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from functools import cache
@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 
 # Its context is a singleton of the process; rounds may be validated from several threads.
 _ONE_AT_A_TIME = threading.Lock()
-_apart: tuple[int, ProcessPoolExecutor] | None = None
+# The process with this id has what it validates judged apart, one after the other.
+_apart: tuple[int, ThreadPoolExecutor] | None = None
+_process: ProcessPoolExecutor | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +60,13 @@ def load_apart() -> None:
     loaded here already, or where a process may have no children.
     """
     global _apart
-    is_loaded = "great_expectations" in sys.modules or _its_process() is not None
+    is_loaded = "great_expectations" in sys.modules or _its_line() is not None
     if is_loaded or multiprocessing.current_process().daemon:
         return
-    pool = ProcessPoolExecutor(1, nursery(), begin_process, (("tasks.judge",),))
-    pool.submit(_load)
-    _apart = (os.getpid(), pool)
+    # A process is made by one that imports large libraries first; only this thread waits for it.
+    line = ThreadPoolExecutor(1, "judge")
+    line.submit(_start)
+    _apart = (os.getpid(), line)
 
 
 def begin(
@@ -71,35 +74,33 @@ def begin(
 ) -> Callable[[], Verdict]:
     """Have counted facts (each count must be 0) and the ``expect:`` checks of tables' rows judged.
 
-    The function that is given waits for the verdict. Where the process apart was ended from
-    outside, it is found here.
+    The function that is given waits for the verdict.
     """
-
-    def anew() -> Verdict:
-        global _apart
-        _apart = None
-        return _judged(facts, tables)
-
-    pool = _its_process()
-    if pool is None:
+    line = _its_line()
+    if line is None:
         return lambda: _judged(facts, tables)
-    try:
-        future = pool.submit(_judged, facts, tables)
-    except BrokenProcessPool:
-        return anew
-
-    def wait() -> Verdict:
-        try:
-            return future.result()
-        except BrokenProcessPool:
-            return anew()
-
-    return wait
+    return line.submit(_asked, facts, tables).result
 
 
-def _its_process() -> ProcessPoolExecutor | None:
-    """Where it judges for this process; a forked child has no share in its parent's."""
+def _its_line() -> ThreadPoolExecutor | None:
+    """Who asks the process apart; a forked child has no share in its parent's."""
     return _apart[1] if _apart is not None and _apart[0] == os.getpid() else None
+
+
+def _start() -> None:
+    global _process
+    _process = ProcessPoolExecutor(1, nursery(), begin_process, (("tasks.judge",),))
+    _process.submit(_load)
+
+
+def _asked(facts: Sequence[Fact], tables: Sequence[tuple[Contract, pa.Table]]) -> Verdict:
+    """The verdict of the process apart; where it was ended from outside, one that is found here."""
+    try:
+        if _process is not None:
+            return _process.submit(_judged, facts, tables).result()
+    except BrokenProcessPool:
+        pass
+    return _judged(facts, tables)
 
 
 def _load() -> None:
