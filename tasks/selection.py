@@ -31,8 +31,12 @@ def rows(frame: pl.DataFrame, benchmark: str, settings: MethodSettings) -> Rows:
 def _variables(
     frame: pl.DataFrame, selection: Selection, settings: MethodSettings
 ) -> list[dict[str, Any]]:
-    by_submitter = group_importance(frame, selection, "submitter", settings) or {}
-    by_family = group_importance(frame, selection, "accelerator_family", settings) or {}
+    by_submitter: dict[int, float] = {}
+    by_family: dict[int, float] = {}
+    # A forest's trees are grown on bootstraps of the rows.
+    if settings.selection_bootstraps:
+        by_submitter = group_importance(frame, selection, "submitter", settings) or {}
+        by_family = group_importance(frame, selection, "accelerator_family", settings) or {}
     shape = {
         "benchmark": selection.benchmark,
         "target": selection.target,

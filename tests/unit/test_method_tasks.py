@@ -138,7 +138,8 @@ def test_without_bootstraps_what_depends_on_them_is_null_and_all_else_the_same(
     none = replace(SETTINGS, selection_bootstraps=0, cluster_bootstraps=0, fleet_bootstraps=0)
     full, bare = warehouse(frame), warehouse(frame, own=none)
     depend = {
-        "analysis.selection": {"is_selected", "stability", "dropped_reason"},
+        "analysis.selection": {"is_selected", "stability", "dropped_reason",
+                               "importance_submitter", "importance_family"},
         "analysis.cluster_profile": {"jaccard", "is_count_stable", "count_note"},
         "analysis.cluster_count": {"bootstrap_ari", "jaccard", "jaccard_low", "is_stable"},
         "analysis.fleet_law": {"efficiency_64_low", "efficiency_64_high", "efficiency_512_low",
