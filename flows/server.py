@@ -126,6 +126,9 @@ def _serve(port: int) -> None:
         port=port,
         log_level="error",
         lifespan="on",
+        # A step may take minutes. A connection that was closed meanwhile costs the next request a
+        # failure and two seconds of patience.
+        timeout_keep_alive=3600,
     )
     global _server
     _server = uvicorn.Server(config)
