@@ -83,7 +83,10 @@ def new_warehouse(path: Path, threads: int | None = None) -> Iterator[duckdb.Duc
     con = duckdb.connect(config={"threads": threads} if threads else {})
     try:
         target = str(path).replace("'", "''")
-        con.execute(f"ATTACH '{target}' AS warehouse (STORAGE_VERSION '{STORAGE_VERSION}')")
+        con.execute(
+            f"ATTACH '{target}' AS warehouse "
+            f"(STORAGE_VERSION '{STORAGE_VERSION}', RECOVERY_MODE no_wal_writes)"
+        )
         con.execute("USE warehouse")
         con.execute("SET preserve_insertion_order = true")
         yield con

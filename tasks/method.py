@@ -86,7 +86,10 @@ def _empty() -> dict[str, pa.Table]:
         "unranked", "sensitivity", "fleet_law", "break_even", "fleet_result", "model_scaling",
         "prediction", "prediction_check",
     )  # fmt: skip
+    import pyarrow as pa
+
+    # Of batches: for an empty list Arrow imports pandas.
     return {
-        f"analysis.{name}": contract(f"analysis.{name}").arrow_schema().empty_table()
+        f"analysis.{name}": pa.Table.from_batches([], contract(f"analysis.{name}").arrow_schema())
         for name in names
     }
