@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-import duckdb
-
 from gpurank.declared.contracts import contract
-from tasks.load import one_commit
 
 if TYPE_CHECKING:
+    import duckdb
     import polars as pl
     import pyarrow as pa
 
@@ -37,6 +35,7 @@ def read(con: duckdb.DuckDBPyConnection, query: str) -> pl.DataFrame:
     Raises:
         MissingInput: a table it reads is not there yet.
     """
+    import duckdb
     import polars as pl
 
     try:
@@ -59,6 +58,9 @@ def columns(table: str, rows: Iterable[Mapping[str, Any]]) -> pa.Table:
 
 def write(con: duckdb.DuckDBPyConnection, tables: Mapping[str, pa.Table]) -> dict[str, int]:
     """Make or replace tables (``schema.name`` to columns) in one commit; gives their rows."""
+    # Here and not above: a process that computes these tables has no use for the warehouse.
+    from tasks.load import one_commit
+
     with one_commit(con):
         for name, held in tables.items():
             con.execute(f"CREATE SCHEMA IF NOT EXISTS {name.partition('.')[0]}")

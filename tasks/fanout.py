@@ -13,7 +13,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from importlib import import_module
@@ -26,6 +26,8 @@ from tasks.worker import WithoutPandas, end_with_parent
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS")
 # Polars is not among them: importing it starts a thread.
 _PRELOADED = ("scipy.stats", "scipy.optimize", "sklearn.cluster", "sklearn.metrics", "sklearn.tree")
+# Two threads that start such a process would take each other's variables for the user's.
+_STARTING = threading.Lock()
 T = TypeVar("T")
 Job = tuple[Any, ...]
 
@@ -52,11 +54,14 @@ class Here:
 
 
 class Processes:
-    """In ``count`` processes, kept until ``close``; started when first needed."""
+    """In ``count`` processes, started when first needed; they end with their jobs.
+
+    What follows the jobs needs the memory; further jobs have new ones started.
+    """
 
     def __init__(self, count: int) -> None:
         self._count = count
-        self._pool: ProcessPoolExecutor | None = None
+        self._pool: Future[ProcessPoolExecutor] | None = None
 
     def __call__(self, function: Callable[..., T], jobs: Sequence[Job]) -> list[T]:
         """One result a job. Where a process is ended from outside, the rest is done here."""
@@ -64,35 +69,40 @@ class Processes:
             return here(function, jobs)
         found: list[T] = []
         try:
-            pool = self._started()
+            pool = self._started().result()
             futures = [pool.submit(function, *job) for job in jobs]
             for future in futures:
                 found.append(future.result())
         except BrokenProcessPool:
             # Most likely for lack of memory: one process needs less, and its results are the same.
-            self.close()
             return found + [function(*job) for job in jobs[len(found) :]]
-        except BaseException:
+        finally:
             self.close()
-            raise
         return found
 
     def warm(self, *modules: str) -> None:
         """Start the processes and have each import the modules, without waiting for it."""
-        pool = self._started(modules)
-        for _ in range(self._count):
-            pool.submit(os.getpid)
+        self._started(modules)
 
     def close(self) -> None:
         """End the processes; what they have not begun is dropped."""
         pool, self._pool = self._pool, None
-        if pool is not None:
-            pool.shutdown(wait=False, cancel_futures=True)
+        if pool is not None and pool.exception() is None:
+            pool.result().shutdown(wait=False, cancel_futures=True)
 
-    def _started(self, modules: Sequence[str] = ()) -> ProcessPoolExecutor:
+    def _started(self, modules: Sequence[str] = ()) -> Future[ProcessPoolExecutor]:
         if self._pool is None:
-            self._pool = ProcessPoolExecutor(self._count, nursery(), _begin, (tuple(modules),))
+            # A process is made by one that imports large libraries first; a thread waits for it.
+            line = ThreadPoolExecutor(1, "fanout")
+            self._pool = line.submit(self._start, tuple(modules))
+            line.shutdown(wait=False)
         return self._pool
+
+    def _start(self, modules: tuple[str, ...]) -> ProcessPoolExecutor:
+        pool = ProcessPoolExecutor(self._count, nursery(), _begin, (modules,))
+        for _ in range(self._count):
+            pool.submit(os.getpid)
+        return pool
 
 
 here = Here()
@@ -125,16 +135,17 @@ def nursery() -> BaseContext:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(list(_PRELOADED))
     # What is imported there reads these, and may not start threads before it forks.
-    before = {name: os.environ.get(name) for name in _THREADS}
-    os.environ.update(dict.fromkeys(_THREADS, "1"))
-    try:
-        forkserver.ensure_running()
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+    with _STARTING:
+        before = {name: os.environ.get(name) for name in _THREADS}
+        os.environ.update(dict.fromkeys(_THREADS, "1"))
+        try:
+            forkserver.ensure_running()
+        finally:
+            for name, value in before.items():
+                if value is None:
+                    del os.environ[name]
+                else:
+                    os.environ[name] = value
     return context
 
 

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import duckdb
-
 from gpurank.declared.contracts import contract
 from gpurank.settings import Settings
 from tasks.configuration import columns, read_configuration, write
 from tasks.fanout import Each, here
 
 if TYPE_CHECKING:
+    import duckdb
     import polars as pl
     import pyarrow as pa
 

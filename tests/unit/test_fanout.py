@@ -6,6 +6,7 @@ import math
 import multiprocessing
 import os
 import time
+from collections.abc import Callable
 
 import pytest
 
@@ -46,13 +47,26 @@ def test_what_a_process_that_was_ended_left_is_done_here() -> None:
         assert each(_ends_where_it_is_a_child, jobs) == [0, 1, 2, 3]
 
 
+def _in_time(is_so: Callable[[], bool]) -> bool:
+    for _ in range(100):
+        if is_so():
+            return True
+        time.sleep(0.1)
+    return False
+
+
 def test_processes_end_with_the_block() -> None:
     with side_by_side(2) as each:
         assert isinstance(each, Processes)
         each.warm()
-        assert multiprocessing.active_children()
-    for _ in range(100):
-        if not multiprocessing.active_children():
-            break
-        time.sleep(0.1)
-    assert not multiprocessing.active_children()
+        assert _in_time(lambda: bool(multiprocessing.active_children()))
+    assert _in_time(lambda: not multiprocessing.active_children())
+
+
+def test_processes_end_with_their_jobs_and_others_are_started_for_more() -> None:
+    with side_by_side(2) as each:
+        first = set(each(os.getpid, [()] * 4))
+        assert _in_time(lambda: not multiprocessing.active_children())
+        second = set(each(os.getpid, [()] * 4))
+    assert os.getpid() not in first | second
+    assert not first & second
