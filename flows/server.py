@@ -1,26 +1,30 @@
-"""A temporary orchestrator server that ends with the process that started it, however that ends.
+"""A temporary orchestrator server, in a thread of the process that needs it: it ends with it.
 
-The orchestrator can start one itself, but leaves it running when its owner is killed. Ours holds
-on to a pipe: when the other end closes, it stops. It starts while its owner still imports.
+The orchestrator can start one itself, but in a process of its own, which needs as much memory
+again and is left running when its owner is killed.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
-import subprocess
-import sys
 import threading
 import time
 import tomllib
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import uvicorn
 
 _PATIENCE_S = 120.0
-_FAREWELL_S = 3.0
+_FAREWELL_S = 3
+_NAME = "orchestrator"
+# They run nowhere but in the server, some of it in threads that it starts.
+_LOGGERS = ("prefect.server", "uvicorn", "fastapi", "docket", "alembic", "sqlalchemy", "aiosqlite")
 
 
 class ServerFailed(RuntimeError):
@@ -40,55 +44,91 @@ def temporary(log_path: Path) -> Iterator[None]:
     if _is_configured():
         yield
         return
-    port = _free_port()
-    with log_path.open("wb") as log:
-        child = subprocess.Popen(  # noqa: S603 (our own file)
-            [sys.executable, "-P", __file__, str(port)],
-            stdin=subprocess.PIPE,
-            stdout=log,
-            stderr=log,
-            # An interrupt from the keyboard is for us; we still have to report it to the server.
-            start_new_session=True,
-        )
-    os.environ["PREFECT_API_URL"] = f"http://127.0.0.1:{port}/api"
+    with socket.socket() as listener:
+        # Bound from the first to the last moment: nobody else gets the port in between.
+        listener.bind(("127.0.0.1", 0))
+        os.environ["PREFECT_API_URL"] = f"http://127.0.0.1:{listener.getsockname()[1]}/api"
+        try:
+            # All of it here: threads that import what imports each other see halves of it.
+            server = _server()
+            with _complaints(log_path), _running(server, listener, log_path):
+                yield
+        finally:
+            del os.environ["PREFECT_API_URL"]
+
+
+def _server() -> uvicorn.Server:
+    import uvicorn
+    from prefect.server.api.server import create_app
+
+    config = uvicorn.Config(
+        create_app(ephemeral=True, final=True),
+        log_config=None,
+        lifespan="on",
+        # A step may take minutes. A connection that was closed meanwhile costs the next request a
+        # failure and two seconds of patience.
+        timeout_keep_alive=3600,
+        timeout_graceful_shutdown=_FAREWELL_S,
+    )
+    return uvicorn.Server(config)
+
+
+@contextmanager
+def _running(server: uvicorn.Server, listener: socket.socket, log_path: Path) -> Iterator[None]:
+    """The server in a thread that ends with the block, or with the process."""
+    thread = threading.Thread(target=server.run, args=([listener],), name=_NAME, daemon=True)
+    thread.start()
     try:
-        _await(child, port, log_path)
+        _await(server, thread, log_path)
         yield
     finally:
-        if child.stdin:
-            child.stdin.close()
-        try:
-            child.wait(_FAREWELL_S + 1)
-        except subprocess.TimeoutExpired:
-            child.kill()
-            child.wait()
-        del os.environ["PREFECT_API_URL"]
-        if log_path.stat().st_size == 0:
-            log_path.unlink()
+        server.should_exit = True
+        thread.join(_FAREWELL_S + 1)
 
 
-def _await(child: subprocess.Popen[bytes], port: int, log_path: Path) -> None:
-    """Wait until the server answers; the orchestrator is imported meanwhile."""
-    import prefect  # noqa: F401
-
+def _await(server: uvicorn.Server, thread: threading.Thread, log_path: Path) -> None:
+    """Wait until the server answers."""
     give_up = time.monotonic() + _PATIENCE_S
-    while time.monotonic() < give_up:
-        if child.poll() is not None:
+    while not server.started:
+        if not thread.is_alive():
             raise ServerFailed(
-                f"the orchestrator's server ended at once (code {child.returncode}); "
-                f"see {log_path}, or set PREFECT_API_URL to a running server"
+                f"the orchestrator's server ended at once; see {log_path}, or set PREFECT_API_URL "
+                "to a running server"
             )
-        try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/health", timeout=5) as found:
-                if found.status == 200:
-                    return
-        except (urllib.error.URLError, OSError):
-            pass
-        time.sleep(0.1)
-    raise ServerFailed(
-        f"the orchestrator's server did not answer within {_PATIENCE_S:.0f} s; the machine may be "
-        f"overloaded: run again, see {log_path}, or set PREFECT_API_URL to a running server"
-    )
+        if time.monotonic() > give_up:
+            raise ServerFailed(
+                f"the orchestrator's server did not answer within {_PATIENCE_S:.0f} s; the machine "
+                f"may be overloaded: run again, see {log_path}, or set PREFECT_API_URL to a "
+                "running server"
+            )
+        time.sleep(0.02)
+
+
+@contextmanager
+def _complaints(log_path: Path) -> Iterator[None]:
+    """Have what the server logs in a file, made with the first line, and not among our own lines.
+
+    Enter it when the orchestrator has set up its logging, which it does once.
+    """
+    log_path.unlink(missing_ok=True)
+    file = logging.FileHandler(log_path, encoding="utf-8", delay=True)
+    file.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s - %(message)s"))
+
+    def is_ours(record: logging.LogRecord) -> bool:
+        if record.threadName != _NAME and not record.name.startswith(_LOGGERS):
+            return True
+        file.handle(record)
+        return False
+
+    handlers = {one for name in (None, *_LOGGERS) for one in logging.getLogger(name).handlers}
+    for handler in handlers:
+        handler.addFilter(is_ours)
+    try:
+        yield
+    finally:
+        for handler in handlers:
+            handler.removeFilter(is_ours)
+        file.close()
 
 
 def _is_configured() -> bool:
@@ -103,48 +143,3 @@ def _is_configured() -> bool:
         return bool(document["profiles"][active].get("PREFECT_API_URL"))
     except (OSError, RuntimeError, KeyError, AttributeError, ValueError):
         return False
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def _serve(port: int) -> None:
-    """Serve until stdin closes; in the child."""
-    os.environ.update(
-        PREFECT_UI_ENABLED="0", PREFECT__SERVER_EPHEMERAL="1", PREFECT__SERVER_FINAL="1"
-    )
-    threading.Thread(target=_end_with_owner, daemon=True).start()
-    import uvicorn
-
-    config = uvicorn.Config(
-        "prefect.server.api.server:create_app",
-        factory=True,
-        host="127.0.0.1",
-        port=port,
-        log_level="error",
-        lifespan="on",
-        # A step may take minutes. A connection that was closed meanwhile costs the next request a
-        # failure and two seconds of patience.
-        timeout_keep_alive=3600,
-    )
-    global _server
-    _server = uvicorn.Server(config)
-    _server.run()
-
-
-_server: object = None
-
-
-def _end_with_owner() -> None:
-    sys.stdin.buffer.read()
-    if _server is not None:
-        _server.should_exit = True  # type: ignore[attr-defined]
-        time.sleep(_FAREWELL_S)
-    os._exit(0)
-
-
-if __name__ == "__main__":
-    _serve(int(sys.argv[1]))
