@@ -24,10 +24,13 @@ from gpurank.declared.validation import CheckResult
 from tasks.facts import EXAMPLES, Fact, first_line, rows_text, short
 from tasks.fanout import begin as begin_process
 from tasks.fanout import nursery
+from tasks.later import later
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+# Imported by it for a check of distributions and for charts: half its memory, half its time.
+_SELDOM_USED = ("scipy.stats", "altair")
 # Its context is a singleton of the process; rounds may be validated from several threads.
 _ONE_AT_A_TIME = threading.Lock()
 # The process with this id has what it validates judged apart, one after the other.
@@ -162,7 +165,8 @@ class _Library:
         # Thousands of classes that stay: looking for garbage among them takes half a second.
         gc.disable()
         try:
-            import great_expectations as gx
+            with later(*_SELDOM_USED):
+                import great_expectations as gx
         finally:
             if was_on:
                 gc.enable()
