@@ -159,7 +159,8 @@ def _shrink_fact(
 def _key_fact(
     con: duckdb.DuckDBPyConnection, contract: Contract, check: Check, row_count: int
 ) -> Fact:
-    if contract.is_large and _count(con, check_sql.repeated_key_hints(contract)) == 0:
+    is_ordered = contract.is_large and len(contract.key) > 1
+    if is_ordered and _count(con, check_sql.repeated_key_hints(contract)) == 0:
         return Fact(contract.table, check, None, 0, f"0 of {rows_text(row_count)}")
     return _query_fact(con, contract, check, check_sql.repeated_keys(contract), row_count)
 

@@ -97,12 +97,25 @@ def repeated_keys(contract: Contract) -> str:
 
 
 def repeated_key_hints(contract: Contract) -> str:
-    """One row: 0 where no key can occur twice, since all have hashes of their own.
+    """One row: 0 where no key can occur twice, since rows stand in groups and ascend in each.
 
-    Half the work of ``repeated_keys``; other keys may share a hash, so that more says nothing.
+    Groups are of the key's first column, and no two of one value; rows ascend in the others. This
+    needs the row before alone, where ``repeated_keys`` keeps every key. Rows that stand otherwise
+    (or nulls) say nothing. Only for keys of several columns.
     """
-    key = ", ".join(quoted(name) for name in contract.key)
-    return f"select count(*) - count(distinct hash({key})) from {quoted(contract.table)}"  # noqa: S608
+    first, *rest = (quoted(name) for name in contract.key)
+    before = [f"before_{number}" for number in range(len(contract.key))]
+    lagged = ", ".join(
+        f"lag({name}) over () as {other}"
+        for name, other in zip((first, *rest), before, strict=True)
+    )
+    is_new = f"{first} is distinct from {before[0]}"
+    ascends = f"row({', '.join(rest)}) > row({', '.join(before[1:])})"
+    return (
+        f"select count(*) filter ({is_new}) - count(distinct {first})"  # noqa: S608
+        f" + count(*) filter (not coalesce({is_new} or {ascends}, false))"
+        f" from (select {', '.join((first, *rest))}, {lagged} from {quoted(contract.table)})"
+    )
 
 
 def offending_rows(contract: Contract, check: str, column: str) -> str:
