@@ -24,8 +24,6 @@ from typing import Any, Protocol, TypeVar
 from tasks.worker import WithoutPandas, end_with_parent
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS")
-# Polars is not among them: importing it starts a thread.
-_PRELOADED = ("scipy.stats", "scipy.optimize", "sklearn.cluster", "sklearn.metrics", "sklearn.tree")
 # Two threads that start such a process would take each other's variables for the user's.
 _STARTING = threading.Lock()
 T = TypeVar("T")
@@ -133,7 +131,7 @@ def nursery() -> BaseContext:
     if sys.platform != "linux":
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(list(_PRELOADED))
+    context.set_forkserver_preload(["tasks.preloaded"])
     # What is imported there reads these, and may not start threads before it forks.
     with _STARTING:
         before = {name: os.environ.get(name) for name in _THREADS}

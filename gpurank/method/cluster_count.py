@@ -68,7 +68,8 @@ def count_profile(
         settings: the ks, bootstraps, references and seed.
         published: the clusters of the chosen k; None: found here by the same fit.
     """
-    points = len(np.unique(np.round(values, 9), axis=0))
+    _, point = np.unique(np.round(values, 9), axis=0, return_inverse=True)
+    points = int(point.max()) + 1
     each = settings.cluster_minimum_points_each
     counts = sorted({*settings.cluster_counts, settings.cluster_count})
     # What is handed to the library is finite; to look again takes as long as its small fits.
@@ -79,7 +80,9 @@ def count_profile(
             raw, _, inertia = fit(values, settings.cluster_count, settings)
             own = (raw, inertia)
         tree = linkage(values, "ward")
-        data = _Data(values, _principal(values), time_min, owners, tree, name, own)
+        plane = _principal(values)
+        others = _without(owners, point.reshape(-1))
+        data = _Data(values, plane, time_min, others, tree, name, own)
         return [_profile(data, count, settings) for count in counts if points >= each * count]
 
 
@@ -106,11 +109,20 @@ def count_note(profiles: list[CountProfile], chosen: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class _Other:
+    """The rows of all but one submitter: as weights (n,), and their distinct points."""
+
+    without: str
+    kept: Floats
+    points: int
+
+
+@dataclass(frozen=True, slots=True)
 class _Data:
     values: Floats
     plane: Floats
     time_min: Floats
-    owners: list[str]
+    others: list[_Other]
     tree: Floats
     name: str
     published: tuple[Ints, float]
@@ -161,25 +173,27 @@ def _without_each(
 
     A submitter without whom too few distinct points remain is left out.
     """
-    owners = np.array(data.owners)
-    weights = []
-    for name in np.unique(owners).tolist():
-        kept = owners != name
-        points = len(np.unique(np.round(data.plane[kept], 9), axis=0))
-        if points >= settings.cluster_minimum_points_each * count:
-            weights.append((name, kept.astype(np.float64)))
-    if not weights:
+    needed = settings.cluster_minimum_points_each * count
+    others = [one for one in data.others if one.points >= needed]
+    if not others:
         return []
     rng = generator(settings, data.name, "submitter", str(count))
-    fits = batched_kmeans(
-        data.plane, np.stack([w for _, w in weights]), count, settings.cluster_submitter_starts, rng
-    )
-    kept = np.stack([w for _, w in weights])
+    kept = np.stack([one.kept for one in others])
+    fits = batched_kmeans(data.plane, kept, count, settings.cluster_submitter_starts, rng)
     tables = (np.eye(count)[labels] * kept[:, :, None]).transpose(0, 2, 1) @ np.eye(count)[
         fits.labels
     ]
-    names = [name for name, _ in weights]
-    return list(zip(names, _ari(tables).tolist(), strict=True))
+    return list(zip([one.without for one in others], _ari(tables).tolist(), strict=True))
+
+
+def _without(owners: list[str], point: Ints) -> list[_Other]:
+    """Each submitter's others, by name; ``point`` (n,) numbers the distinct points."""
+    found, owner = np.unique(np.array(owners), return_inverse=True)
+    others = []
+    for number, name in enumerate(found.tolist()):
+        kept = owner != number
+        others.append(_Other(name, kept.astype(np.float64), len(np.unique(point[kept]))))
+    return others
 
 
 def _principal(values: Floats) -> Floats:

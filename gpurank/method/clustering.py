@@ -13,6 +13,7 @@ import polars as pl
 from sklearn import config_context
 from sklearn.cluster import KMeans
 
+from gpurank.method.seeding import seeding
 from gpurank.method.settings import (
     Bools,
     Floats,
@@ -165,7 +166,9 @@ def fit(values: Floats, count: int, settings: MethodSettings) -> tuple[Ints, Flo
     """K-means with many starts, the lowest inertia kept: labels 0.., centres, inertia."""
     # The values are finite; to check them for each of many starts takes as long as the starts.
     with one_thread(), config_context(assume_finite=True, skip_parameter_validation=True):
-        model = KMeans(count, n_init=settings.cluster_starts, random_state=settings.seed)
+        starts, seed = settings.cluster_starts, settings.seed
+        init = seeding(values, count, starts, np.random.RandomState(seed))
+        model = KMeans(count, init=init, n_init=starts, random_state=seed)
         labels = model.fit_predict(values)
     return labels.astype(np.int64), model.cluster_centers_, float(model.inertia_)
 

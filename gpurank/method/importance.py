@@ -178,7 +178,10 @@ def _matched(
     order = np.argsort(number, kind="stable")
     x, y, number = x[order], y[order], number[order]
     chance = rng.random((settings.matched_permutations, len(y)))
-    shuffled = y[np.lexsort((chance, np.broadcast_to(number, chance.shape)), axis=1)]
+    shuffled = np.empty_like(chance)
+    ends = np.cumsum(np.bincount(number))
+    for own in map(slice, ends - np.bincount(number), ends):
+        shuffled[:, own] = y[own][np.argsort(chance[:, own], axis=1)]
     null = np.abs(shuffled @ x)
     extreme = int((null >= abs(float((x * y).sum())) * (1 - 1e-9)).sum())
     p_value = (1 + extreme) / (1 + settings.matched_permutations)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.cluster import KMeans
 
+from gpurank.method.seeding import seeding
 from gpurank.method.settings import Floats, Ints
 
 _STARTS, _STEPS, _TOLERANCE = 2, 100, 1e-3
@@ -29,16 +30,17 @@ class _Model:
 
 def mixture_labels(points: Floats, count: int, seed: int) -> Ints:
     """The most probable of ``count`` components for each of (n, d) points: (n,), from 0."""
-    random = np.random.RandomState(seed)
+    init = seeding(points, count, _STARTS, np.random.RandomState(seed))
     best, highest = None, -np.inf
     for _ in range(_STARTS):
-        start = KMeans(count, n_init=1, random_state=random).fit(points).labels_
-        model, bound = _climb(points, np.eye(count)[start])
+        model = KMeans(count, init=init, n_init=1, random_state=seed)
+        start = model.fit(points).labels_
+        found, bound = _climb(points, np.eye(count)[start])
         if best is None or bound > highest:
-            best, highest = model, bound
+            best, highest = found, bound
     assert best is not None
-    found: Ints = _shares(points, best)[0].argmax(axis=1)
-    return found
+    labels: Ints = _shares(points, best)[0].argmax(axis=1)
+    return labels
 
 
 def _climb(points: Floats, shares: Floats) -> tuple[_Model, float]:

@@ -45,9 +45,10 @@ def model_scaling(frame: pl.DataFrame, benchmark: str) -> list[ModelScaling]:
         benchmark: canonical name.
     """
     rows = analysis_set(frame, benchmark).filter(pl.col("accelerator").is_not_null())
+    rows = rows.select("accelerator", "accelerator_count", "accelerator_minutes")
+    models = rows.partition_by("accelerator", as_dict=True, maintain_order=True)
     result = []
-    for name in sorted(rows["accelerator"].unique().to_list()):
-        own = rows.filter(pl.col("accelerator") == name)
+    for (name,), own in sorted(models.items()):
         if own["accelerator_count"].n_unique() >= _MINIMUM_COUNTS:
             result.append(_fit(name, own))
     return result

@@ -120,7 +120,9 @@ def run_draws(result_ids: list[str], noise: RunNoise, settings: MethodSettings) 
             normal.sort(axis=1)
             normal = normal[:, drop - 1 : count - drop + 1]
         # A run a row: whole rows add faster than many short ones.
-        runs = np.exp(noise.sd[i] * np.ascontiguousarray(normal.T))
+        runs = np.ascontiguousarray(normal.T)
+        runs *= noise.sd[i]
+        np.exp(runs, out=runs)
         total = runs.sum(axis=0)
         if drop:
             total -= runs.max(axis=0) + runs.min(axis=0)

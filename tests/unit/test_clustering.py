@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from sklearn.cluster import KMeans
+from sklearn.cluster import KMeans, kmeans_plusplus
 from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import GaussianMixture
 from threadpoolctl import threadpool_info, threadpool_limits
@@ -17,6 +17,7 @@ from gpurank.method.cluster_count import CountProfile, _ari, count_note, count_p
 from gpurank.method.clustering import cluster, cluster_name, profile, restore, scale
 from gpurank.method.lloyd import batched_kmeans
 from gpurank.method.mixture import mixture_labels
+from gpurank.method.seeding import first_centres, seeding
 from gpurank.method.settings import MethodError, MethodSettings, floats, one_thread
 
 SETTINGS = MethodSettings(cluster_starts=20, cluster_bootstraps=30, gap_references=5)
@@ -192,6 +193,26 @@ def test_batched_kmeans_reaches_the_librarys_inertia() -> None:
         assert adjusted_rand_score(fits.labels[b], model.predict(points)) == 1.0
     own = batched_kmeans(np.stack([points, points + 1]), np.ones((2, 90)), 3, 4, rng)
     assert own.inertia[0] == pytest.approx(own.inertia[1])
+
+
+@pytest.mark.parametrize("count", [2, 5, 8])
+def test_first_centres_are_the_librarys(count: int) -> None:
+    points = np.random.default_rng(count).normal(size=(70, 3))
+    points[20:40] = points[20]
+    ours = first_centres(points, count, 25, np.random.RandomState(7))
+    random = np.random.RandomState(7)
+    theirs = [kmeans_plusplus(points, count, random_state=random)[0] for _ in range(25)]
+    assert points[ours].tolist() == np.array(theirs).tolist()
+    init = seeding(points, count, 25, np.random.RandomState(7))
+    own = KMeans(count, init=init, n_init=25).fit(points)
+    assert own.inertia_ == KMeans(count, n_init=25, random_state=7).fit(points).inertia_
+
+
+def test_more_centres_than_distinct_points_are_drawn() -> None:
+    points = np.repeat([[0.0, 1.0], [2.0, 3.0]], 5, axis=0)
+    found = first_centres(points, 4, 3, np.random.RandomState(1))
+    assert found.shape == (3, 4)
+    assert found.max() < 10
 
 
 def test_ari_agrees_with_the_library() -> None:
