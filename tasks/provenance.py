@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpurank.declared.contracts import RUN_ID
-from gpurank.method.settings import method_settings
 from gpurank.settings import Settings
 from gpurank.versions.store import read_manifest
 from tasks.load import Version, insert_rows, run_of
@@ -91,6 +90,9 @@ def code_hash() -> str:
 
 def _settings_text(settings: Settings) -> str:
     as_of = "" if settings.as_of is None else settings.as_of.isoformat()
+    # Brings polars along, which a run that analyses nothing does without.
+    from gpurank.method.settings import method_settings
+
     return repr((sorted(asdict(method_settings(settings)).items()), as_of))
 
 
