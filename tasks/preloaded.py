@@ -9,7 +9,8 @@ import gc
 from importlib import import_module
 
 _LIBRARIES = (
-    "scipy.stats", "scipy.optimize", "sklearn.cluster", "sklearn.metrics", "sklearn.tree"
+    "scipy.stats", "scipy.optimize", "scipy.cluster.hierarchy", "sklearn.cluster",
+    "sklearn.metrics", "sklearn.tree", "gpurank.declared.contracts", "tasks.fanout",
 )  # fmt: skip
 
 # All of it stays. Looking for garbage in it takes a tenth of the imports, and later, in a child,
