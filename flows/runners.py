@@ -24,6 +24,7 @@ from prefect.task_runners import ThreadPoolTaskRunner
 
 from gpurank.settings import Settings, SettingsError, default_workers
 from tasks import fanout
+from tasks.sharing import ALONE, Share, share
 
 T = TypeVar("T")
 VARIABLE = "GPURANK_RUNNER"
@@ -58,6 +59,12 @@ def task_runner(workers: int | None = None) -> Any:
         local = {"num_cpus": count, "include_dashboard": False, "object_store_memory": _STORE_B}
         return runner(init_kwargs=local)
     return runner(cluster_kwargs={"n_workers": count, "threads_per_worker": 1})
+
+
+def reading_share(settings: Settings, round_count: int) -> Share:
+    """How the flow's processes are shared among rounds; on a cluster a round is a worker's."""
+    is_here = _configured() == ("threads", "")
+    return share(settings.workers, round_count) if is_here else ALONE
 
 
 @contextmanager

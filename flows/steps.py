@@ -22,6 +22,7 @@ from gpurank.versions.store import Store
 from tasks import assemble, ingest, judge, provenance, publish, shipped
 from tasks.ingest import Outcome
 from tasks.load import new_warehouse
+from tasks.sharing import ALONE, Share
 
 if TYPE_CHECKING:
     from prefect.client.schemas.objects import State, TaskRun
@@ -64,7 +65,9 @@ def _is_worth_a_retry(_task: Any, _run: TaskRun, state: State[Any]) -> bool:
     cache_policy=NO_CACHE,
     persist_result=False,
 )
-def ingest_round(round_id: str, settings: Settings, from_shipped: bool = False) -> Outcome:
+def ingest_round(
+    round_id: str, settings: Settings, from_shipped: bool = False, share: Share = ALONE
+) -> Outcome:
     """Bring one round up to date in the store."""
     display = progress.current()
     remote.pull_round(settings, round_id)
@@ -72,7 +75,10 @@ def ingest_round(round_id: str, settings: Settings, from_shipped: bool = False) 
         found = shipped.adopt(round_id, settings)
     else:
         found = ingest.ingest_round(
-            round_id, settings, lambda done_b, files: display.reading(round_id, done_b, files)
+            round_id,
+            settings,
+            lambda done_b, files: display.reading(round_id, done_b, files),
+            share,
         )
     remote.push_round(settings, round_id)
     display.finished(found)
@@ -93,10 +99,11 @@ def ingest_rounds(
         Exception: the only round failed; its error.
     """
     display = progress.current()
+    share = runners.reading_share(settings, len(names))
     # The largest first: the cores then end at about the same time.
     known = roundlock.shipped()
     order = sorted(names, key=lambda name: -(known[name].bytes if name in known else 1 << 40))
-    futures = {name: ingest_round.submit(name, settings, from_shipped) for name in order}
+    futures = {name: ingest_round.submit(name, settings, from_shipped, share) for name in order}
     outcomes = []
     for name in names:
         found = futures[name].result(raise_on_failure=False)

@@ -14,6 +14,7 @@ from gpurank.logs.content import content_hash
 from gpurank.settings import Settings
 from gpurank.versions import roundlock
 from gpurank.versions.store import Manifest, Store, now, version_id, write_durably
+from tasks.sharing import ALONE, Share
 
 if TYPE_CHECKING:
     from gpurank.declared.validation import ValidationFailed, ValidationReport
@@ -43,22 +44,25 @@ class Outcome:
 def read_round(snapshot: Snapshot, cache_dir: Path, folder: Path) -> None:
     """Read a snapshot's files into raw tables in a folder; runs in a worker process."""
     from tasks.parse import write_round
+    from tasks.partners import each
     from tasks.snapshot import OutOfOrder, files
     from tasks.worker import counted
 
     try:
         taken = files(snapshot, cache_dir, in_one_pass=True)
-        write_round(counted(taken), snapshot.round_id, folder)
+        write_round(counted(taken), snapshot.round_id, folder, each=each)
     except OutOfOrder:
         # Every file is written anew, so that nothing stays of the first attempt.
-        write_round(counted(files(snapshot, cache_dir)), snapshot.round_id, folder)
+        write_round(counted(files(snapshot, cache_dir)), snapshot.round_id, folder, each=each)
 
 
-def ingest_round(round_id: str, settings: Settings, follow: Follow | None = None) -> Outcome:
+def ingest_round(
+    round_id: str, settings: Settings, follow: Follow | None = None, share: Share = ALONE
+) -> Outcome:
     """Bring one round up to date in the store and move its pointer.
 
-    A source whose fingerprint this code has read before is not read again. Bytes that give an
-    existing version write nothing.
+    A source whose fingerprint this code has read before is not read again, and bytes that give an
+    existing version write nothing. ``share`` says how many processes read.
 
     Raises:
         SourceError: the source is absent, unreachable or damaged.
@@ -73,10 +77,11 @@ def ingest_round(round_id: str, settings: Settings, follow: Follow | None = None
     code = code_hash(round_id)
     known = store.known(round_id, snapshot.fingerprint, code)
     if known is not None:
-        point(store, settings, known)
-        return outcome(known, "unchanged")
+        return _in_use(known, store, settings, "unchanged")
     with store.building(round_id) as folder:
-        run_alone(read_round, snapshot, settings.cache_dir, folder, follow=follow)
+        read = read_round, snapshot, settings.cache_dir, folder
+        with share.turn():
+            run_alone(*read, follow=follow, partner_count=share.partners)
         draft = replace(
             _manifest(snapshot, folder, code),
             source_date=source_date(snapshot, settings.cache_dir),
@@ -89,8 +94,12 @@ def ingest_round(round_id: str, settings: Settings, follow: Follow | None = None
                 raise failure
         sealed = store.seal(folder, draft)
     store.remember(round_id, snapshot.fingerprint, sealed.version_id)
-    point(store, settings, sealed)
-    return outcome(sealed, "ingested")
+    return _in_use(sealed, store, settings, "ingested")
+
+
+def _in_use(manifest: Manifest, store: Store, settings: Settings, state: str) -> Outcome:
+    point(store, settings, manifest)
+    return outcome(manifest, state)
 
 
 def _manifest(snapshot: Snapshot, folder: Path, code: str) -> Manifest:
@@ -151,7 +160,8 @@ def validated(
     previous = _counts_before(draft, store, settings)
     failure = None
     try:
-        report = validate_version(folder, draft.round_id, previous, draft.form)
+        is_large = draft.form == "full"
+        report = validate_version(folder, draft.round_id, previous, draft.form, is_large)
     except ValidationFailed as error:
         report, failure = error.report, error
     _add_issues(folder, report)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -15,14 +15,16 @@ import pyarrow.parquet as pq
 from gpurank.declared.contracts import contract
 from gpurank.declared.rounds import declared_rounds
 from gpurank.logs.content import content_hash
-from gpurank.logs.rawround import TABLES, SourceFileLike, read_round
+from gpurank.logs.rawround import TABLES, Each, in_turn, read_round
+from gpurank.logs.reading import SourceFileLike
 
 _COMPRESSION = {"compression": "zstd", "compression_level": 1}
 # Texts that repeat; a dictionary of all others is built and thrown away at the price of a quarter
 # of the writing time.
 _REPEATING = {"use_dictionary": ["path", "dialect", "key", "metadata", "event_type"]}
-# Bytes of files that are fetched while the ones before them are read.
-_AHEAD_B = 4 << 20
+# Files are fetched in pieces of so many bytes, so many pieces ahead of the reading.
+_PIECE_B = 4 << 20
+_PIECES = 5
 
 
 @dataclass(slots=True)
@@ -44,6 +46,7 @@ def write_round(
     round_id: str,
     target_dir: Path,
     progress: Callable[[int], None] | None = None,
+    each: Each = in_turn,
 ) -> RoundCounts:
     """Read a round's files and write every raw table into a folder.
 
@@ -52,26 +55,21 @@ def write_round(
         round_id: the round's name.
         target_dir: an existing folder; gets ``<table>.parquet`` for each raw table.
         progress: called with the number of bytes read so far after each file.
+        each: who reads the files, see gpurank.logs.rawround.read_round.
 
     The same files give the same bytes.
     """
     rounds = declared_rounds()
     counts = RoundCounts()
-    schema = contract("raw.event").arrow_schema()
-    with (
-        pq.ParquetWriter(
-            target_dir / "event.parquet", schema, **_COMPRESSION, **_REPEATING
-        ) as events,
-        ThreadPoolExecutor(2) as pool,
-    ):
-        followed = _followed(_ahead(files, pool), progress)
+    with _event_writer(target_dir) as events, ThreadPoolExecutor(1) as writing:
+        followed = _followed(_ahead(files), progress)
         written: Future[None] | None = None
-        for table, batch in read_round(followed, rounds.get(round_id), rounds):
+        for table, batch in read_round(followed, rounds.get(round_id), rounds, each):
             if table == "event":
                 # One batch is written while the next is read; both free the interpreter.
                 if written is not None:
                     written.result()
-                written = pool.submit(events.write_batch, batch)
+                written = writing.submit(events.write_batch, batch)
                 counts.records += batch.num_rows
             else:
                 _write(target_dir / f"{table}.parquet", batch)
@@ -92,13 +90,14 @@ class _Taken:
     sha256: str
 
 
-def _ahead(files: Iterable[SourceFileLike], pool: ThreadPoolExecutor) -> Iterator[SourceFileLike]:
+def _ahead(files: Iterable[SourceFileLike]) -> Iterator[SourceFileLike]:
     """The same files; unpacking and hashing them happens beside the reading."""
     source = iter(files)
-    coming = pool.submit(_some, source)
-    while taken := coming.result():
-        coming = pool.submit(_some, source)
-        yield from taken
+    with ThreadPoolExecutor(1) as fetching:
+        coming = deque(fetching.submit(_some, source) for _ in range(_PIECES))
+        while taken := coming.popleft().result():
+            coming.append(fetching.submit(_some, source))
+            yield from taken
 
 
 def _some(source: Iterator[SourceFileLike]) -> list[SourceFileLike]:
@@ -110,7 +109,7 @@ def _some(source: Iterator[SourceFileLike]) -> list[SourceFileLike]:
             _Taken(file.path, file.data, file.withheld_reason, file.byte_count, file.sha256)
         )
         size_b += len(file.data)
-        if size_b >= _AHEAD_B:
+        if size_b >= _PIECE_B:
             break
     return taken
 
@@ -138,6 +137,11 @@ def _followed(
         done += file.byte_count
         if progress is not None:
             progress(done)
+
+
+def _event_writer(target_dir: Path) -> pq.ParquetWriter:
+    schema = contract("raw.event").arrow_schema()
+    return pq.ParquetWriter(target_dir / "event.parquet", schema, **_COMPRESSION, **_REPEATING)
 
 
 def _write(path: Path, batch: pa.RecordBatch) -> None:

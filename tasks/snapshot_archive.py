@@ -36,7 +36,7 @@ from tasks.snapshot_base import (
     commit_in_name,
     is_commit,
 )
-from tasks.snapshot_unpack import Refused, clean, entries, opened, readable
+from tasks.snapshot_unpack import Refused, clean, content, entries, opened, readable
 
 # Files that come before their turn wait compressed; beyond this, in an unnamed temporary file.
 WAITING_IN_MEMORY_B = 32 * MIB
@@ -246,7 +246,7 @@ def _file(archive: tarfile.TarFile, entry: tarfile.TarInfo, path: str) -> Source
     if stream is None:
         return withheld_link(path, "not a regular file")
     if entry.size <= size_limit(path):
-        return SourceFile(path, stream.read())
+        return SourceFile(path, content(archive, entry))
     digest = hashlib.sha256()
     while part := stream.read(MIB):
         digest.update(part)

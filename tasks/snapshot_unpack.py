@@ -7,10 +7,9 @@ import tarfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from io import BufferedReader
+from io import BufferedReader, RawIOBase
 from pathlib import Path
-from typing import Any, cast
+from typing import IO, Any, cast
 
 from gpurank.logs.content import MIB, readable_path
 from tasks.snapshot_base import PATH_LIMIT, SourceError
@@ -23,8 +22,8 @@ TOTAL_LIMIT_B = 16 << 30
 # and harm nobody, so that the ratio counts only beyond RATIO_FROM_B.
 RATIO_LIMIT = 200
 RATIO_FROM_B = 256 * MIB
-# tarfile copies what is left of its buffer at every header: small buffers are faster.
-BUFFER_B = 64 << 10
+# Unpacked at once: each time, a thread that waits for the interpreter may have to wait again.
+BUFFER_B = 1 * MIB
 # A name or a comment of an entry; tarfile reads them whole.
 HEADER_LIMIT_B = 1 * MIB
 _ZERO_BLOCK = bytes(tarfile.BLOCKSIZE)
@@ -53,22 +52,47 @@ class _Entry(tarfile.TarInfo):
         return entry
 
 
-@dataclass(slots=True)
-class _Counted:
+class _Limited(RawIOBase):
     """The unpacked stream, with an end to what it may give."""
 
-    stream: Any
-    packed_b: int
-    given_b: int = 0
+    def __init__(self, stream: Any, packed_b: int) -> None:
+        self._stream = stream
+        self._packed_b = packed_b
+        self._given_b = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, into: Any) -> int:
+        count = int(self._stream.readinto(into))
+        self._given_b += count
+        if self._given_b > TOTAL_LIMIT_B:
+            raise Refused(f"unpacks to more than {TOTAL_LIMIT_B >> 20} MiB")
+        if self._given_b > RATIO_FROM_B and self._given_b > RATIO_LIMIT * self._packed_b:
+            raise Refused(f"unpacks to more than {RATIO_LIMIT} times its size")
+        return count
+
+
+class _Forward:
+    """A stream as tarfile wants a file: it may step forward, and say where it is."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self._position = 0
 
     def read(self, size: int = -1) -> bytes:
-        data = cast(bytes, self.stream.read(size))
-        self.given_b += len(data)
-        if self.given_b > TOTAL_LIMIT_B:
-            raise Refused(f"unpacks to more than {TOTAL_LIMIT_B >> 20} MiB")
-        if self.given_b > RATIO_FROM_B and self.given_b > RATIO_LIMIT * self.packed_b:
-            raise Refused(f"unpacks to more than {RATIO_LIMIT} times its size")
+        data = self._stream.read(size)
+        self._position += len(data)
         return data
+
+    def tell(self) -> int:
+        return self._position
+
+    def seek(self, position: int) -> None:
+        if position < self._position:
+            raise tarfile.StreamError("an entry leads back to what was read")
+        while position > self._position and self.read(min(position - self._position, MIB)):
+            pass
 
 
 def clean(name: str) -> str:
@@ -87,6 +111,20 @@ def clean(name: str) -> str:
     return "/".join(parts)
 
 
+def content(archive: tarfile.TarFile, entry: tarfile.TarInfo) -> bytes:
+    """An entry's bytes, in its turn.
+
+    Raises:
+        Refused: the archive ends before them.
+    """
+    stream = cast(Any, archive.fileobj)
+    stream.seek(entry.offset_data)
+    data: bytes = stream.read(entry.size)
+    if len(data) != entry.size:
+        raise Refused("is cut off: it ends within an entry")
+    return data
+
+
 def entries(raw: BufferedReader, path: Path) -> Iterator[tuple[tarfile.TarFile, tarfile.TarInfo]]:
     """Every entry with its archive; at the end, proof that this was all and all of it sound.
 
@@ -94,14 +132,9 @@ def entries(raw: BufferedReader, path: Path) -> Iterator[tuple[tarfile.TarFile, 
         SourceError: damaged, cut off, beyond a limit, or with a name that leads outside.
     """
     with readable(path), _unpacked(raw, path) as stream:
-        counted = _Counted(stream, path.stat().st_size)
-        with tarfile.open(
-            fileobj=cast(Any, counted),
-            mode="r|",
-            bufsize=BUFFER_B,
-            tarinfo=_Entry,
-            encoding="utf-8",
-        ) as archive:
+        limited = BufferedReader(_Limited(stream, path.stat().st_size), BUFFER_B)
+        forward = cast(Any, _Forward(limited))
+        with tarfile.open(fileobj=forward, mode="r:", tarinfo=_Entry, encoding="utf-8") as archive:
             seen = 0
             while (entry := archive.next()) is not None:
                 archive.members = []  # type: ignore[attr-defined]
@@ -115,8 +148,7 @@ def entries(raw: BufferedReader, path: Path) -> Iterator[tuple[tarfile.TarFile, 
                     raise Refused(f"unpacks to more than {TOTAL_LIMIT_B >> 20} MiB")
                 clean(entry.name)
                 yield archive, entry
-            rest = cast(Any, archive.fileobj)
-            while part := rest.read(MIB):
+            while part := forward.read(MIB):
                 if part.strip(b"\0"):
                     raise Refused("goes on after its end mark")
         if seen == 0:

@@ -16,23 +16,29 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from importlib.abc import MetaPathFinder
 from multiprocessing import connection
 from multiprocessing.context import BaseContext
 from multiprocessing.sharedctypes import RawArray
 from typing import Any, Protocol, TypeVar
 
+from tasks import partners
+from tasks.partners import Lane
+
 T = TypeVar("T")
 _BYTES, _FILES = range(2)
 _POLL_S = 0.3
+_FAREWELL_S = 5.0
+_SWITCH_S = 0.0002
 # What a reading process needs.
-_PRELOADED = ("tasks.parse", "tasks.snapshot")
+_PRELOADED = ("tasks.parse", "tasks.partners", "tasks.snapshot")
 # Shared with the parent: bytes and files read so far. No lock: it has one writer.
 _gauge: Any = None
 
 
 class WorkerDied(RuntimeError):
-    """The reading process ended without an answer: out of memory, or killed."""
+    """A reading process ended without an answer: out of memory, or killed."""
 
 
 class _Sized(Protocol):
@@ -44,11 +50,16 @@ S = TypeVar("S", bound=_Sized)
 
 
 def run_alone(
-    function: Callable[..., T], *args: Any, follow: Callable[[int, int], None] | None = None
+    function: Callable[..., T],
+    *args: Any,
+    follow: Callable[[int, int], None] | None = None,
+    partner_count: int = 0,
 ) -> T:
     """The function's value, computed in a process of its own.
 
     ``follow`` is called about three times a second with (bytes, files) that ``counted`` saw.
+    ``partner_count`` processes stand beside it that it may ask to read for it (tasks/partners.py);
+    a worker of a cluster, which may have no children, has none.
 
     Raises:
         WorkerDied: the process ended without an answer.
@@ -59,8 +70,12 @@ def run_alone(
         return function(*args)
     context = _context()
     gauge = RawArray("q", 2)
-    with ProcessPoolExecutor(1, context, initializer=_start, initargs=(gauge,)) as pool:
+    with (
+        _partners(context, partner_count) as lanes,
+        ProcessPoolExecutor(1, context, initializer=_start, initargs=(gauge, lanes)) as pool,
+    ):
         future: Future[T] = pool.submit(function, *args)
+        _close(lanes)
         while not wait([future], timeout=_POLL_S).done:
             if follow:
                 follow(gauge[_BYTES], gauge[_FILES])
@@ -68,11 +83,42 @@ def run_alone(
             follow(gauge[_BYTES], gauge[_FILES])
         try:
             return future.result()
-        except BrokenProcessPool:
+        except (BrokenProcessPool, partners.PartnerDied):
             raise WorkerDied(
-                "the reading process was ended from outside, most likely for lack of memory; "
-                "free some, or read fewer rounds at once (--workers 1)"
+                "a reading process was ended from outside, most likely for lack of memory; "
+                "free some, or read with fewer processes (--workers 1)"
             ) from None
+
+
+@contextmanager
+def _partners(context: BaseContext, count: int) -> Iterator[list[Lane]]:
+    """The ways to some processes that read what is asked for, until nobody holds the ways."""
+    ours: list[Lane] = []
+    processes = []
+    for _ in range(count):
+        here, there = partners.lanes(context)
+        process = context.Process(target=_assist, args=(there,), daemon=True)  # type: ignore[attr-defined]
+        process.start()
+        _close(there)
+        ours += here
+        processes.append(process)
+    try:
+        yield ours
+    finally:
+        _close(ours)
+        for process in processes:
+            process.join(_FAREWELL_S)
+            process.kill()
+
+
+def _close(lanes: Iterable[Lane]) -> None:
+    for lane in lanes:
+        lane.link.close()
+
+
+def _assist(lanes: list[Lane]) -> None:
+    _start(None, [])
+    partners.assist(lanes)
 
 
 def _context() -> BaseContext:
@@ -105,9 +151,13 @@ class WithoutPandas(MetaPathFinder):
             raise ModuleNotFoundError("this process does without pandas", name=name)
 
 
-def _start(gauge: Any) -> None:
+def _start(gauge: Any, lanes: list[Lane]) -> None:
     global _gauge
     _gauge = gauge
+    partners.join(lanes)
+    # Threads that unpack, write and ask hold the interpreter for moments only; they must not wait
+    # 5 ms each time.
+    sys.setswitchinterval(_SWITCH_S)
     # Records are millions of small objects without cycles: looking for some costs an eighth.
     gc.set_threshold(200_000, 20, 20)
     sys.meta_path.insert(0, WithoutPandas())

@@ -188,6 +188,8 @@ def json_values(texts: Sequence[Raw | bytes]) -> list[object]:
 
 def finite(value: object) -> float | None:
     """A finite number as float; None for anything else, booleans among it."""
+    if value.__class__ is float:  # by far the most
+        return value if math.isfinite(value) else None
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from gpurank.declared.contracts import contract
 from gpurank.logs.mllog import JsonText, Records
 
-_ROWS = 1 << 16
-_BYTES = 1 << 24
 _TEXTS = ("value", "metadata")
 
 
@@ -29,27 +27,22 @@ class _Codes(dict[str | None, int]):
         return np.fromiter(map(self.__getitem__, texts), np.int32, len(texts))
 
 
-class EventBatches:
-    """Collects records file by file and gives a batch out whenever enough have come together."""
+class EventBatch:
+    """Collects the records of some files, one file after the other."""
 
     def __init__(self) -> None:
         self._schema = contract("raw.event").arrow_schema()
-        self._clear()
-
-    def _clear(self) -> None:
         names = self._schema.names
         self._codes = {n: _Codes() for n in names if pa.types.is_dictionary(self._type(n))}
         self._parts: dict[str, list[NDArray[Any]]] = {name: [] for name in names}
         self._counts: list[int] = []
         self._texts: dict[str, list[bytes]] = {name: [] for name in _TEXTS}
-        self._rows = 0
-        self._bytes = 0
 
     def _type(self, name: str) -> pa.DataType:
         return self._schema.field(name).type
 
-    def add(self, path: str, records: Records, byte_count: int) -> Iterator[pa.RecordBatch]:
-        """Take one file's records; gives a full batch where this one fills it."""
+    def add(self, path: str, records: Records) -> None:
+        """Take one file's records."""
         count = len(records)
         if not count:
             return
@@ -63,21 +56,17 @@ class EventBatches:
         for name in _TEXTS:
             texts: Sequence[JsonText] = getattr(records, name)
             self._put(name, np.fromiter(map(len, texts), np.int32, count))
-            self._texts[name].append(b"".join(texts))
-        self._rows += count
-        self._bytes += byte_count
-        if self._rows >= _ROWS or self._bytes >= _BYTES:
-            yield from self.flush()
+            self._texts[name].append(records.joined(name))
 
     def _put(self, name: str, values: NDArray[Any]) -> None:
         self._parts[name].append(values)
 
-    def flush(self) -> Iterator[pa.RecordBatch]:
-        """Give out what has come together."""
-        if self._rows:
-            columns = [self._column(field) for field in self._schema]
-            self._clear()
-            yield pa.RecordBatch.from_arrays(columns, schema=self._schema)
+    def batch(self) -> pa.RecordBatch | None:
+        """The rows of raw.event, to be asked for once; None where no file had a record."""
+        if not self._counts:
+            return None
+        columns = [self._column(field) for field in self._schema]
+        return pa.RecordBatch.from_arrays(columns, schema=self._schema)
 
     def _column(self, field: pa.Field) -> pa.Array:
         if field.name == "record_number":

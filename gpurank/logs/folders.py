@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -72,10 +71,10 @@ class Folders:
         if named is not None and named.strip():
             folder.named.add(named)
 
-    def extra_log(self, place: Place, keys: Collection[str | None]) -> None:
+    def extra_log(self, place: Place, *, has_run_start: bool) -> None:
         """Note a log that is not named as a result log though it lies where one would."""
         below = place.path.removeprefix(f"{place.folder_id}/")
-        if place.folder_id is not None and "/" not in below and "run_start" in keys:
+        if place.folder_id is not None and "/" not in below and has_run_start:
             self._folders[place.folder_id].extra_run_count += 1
 
     def checker_params(self, place: Place, data: bytes) -> None:

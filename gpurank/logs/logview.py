@@ -6,12 +6,14 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
+from operator import attrgetter
 from statistics import median
 
 import msgspec
 
 from gpurank.logs.dialects import finite, json_value, json_values
-from gpurank.logs.mllog import Records
+from gpurank.logs.mllog import Records, positions
 from gpurank.logs.quality import quantity, single_valued
 
 _KEYS = frozenset(
@@ -57,10 +59,7 @@ class LogView:
 
     def __init__(self, records: Records) -> None:
         self.records = records
-        self.by_key: dict[str | None, list[int]] = {}
-        for number, key in enumerate(records.key):
-            if key in _KEYS:
-                self.by_key.setdefault(key, []).append(number)
+        self.by_key = positions(records.key, _KEYS)
 
     def at(self, key: str) -> Sequence[int]:
         return self.by_key.get(key, ())
@@ -157,7 +156,7 @@ class LogView:
 
 
 def _filed(stats: Sequence[_Stats], names: Sequence[str]) -> list[object]:
-    values = (getattr(one, name) for name in names for one in stats)
+    values = chain.from_iterable(map(attrgetter(name), stats) for name in names)
     return [value for value in values if value is not None]
 
 

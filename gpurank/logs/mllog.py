@@ -8,15 +8,16 @@ stand anywhere in a line: ranks print prefixes, and other output is glued to rec
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, compress, count
 from typing import TypeAlias
 
 import msgspec
 from msgspec import Raw
 
 from gpurank.logs.dialects import (
+    MllogRecord,
     Record,
     decode_mllog,
     parse_mll,
@@ -70,6 +71,15 @@ class Records:
     metadata: list[JsonText] = field(default_factory=list)
     event_type: list[str | None] = field(default_factory=list)
     is_decodable: list[bool] = field(default_factory=list)
+    _joined: dict[str, bytes] = field(default_factory=dict)
+
+    def joined(self, name: str) -> bytes:
+        """The texts of ``value`` or ``metadata``, one behind the other."""
+        return self._joined.get(name) or b"".join(getattr(self, name))
+
+    def keep_joined(self, name: str, text: bytes) -> None:
+        """Have ``joined`` give what is known already."""
+        self._joined[name] = text
 
     def __len__(self) -> int:
         return len(self.key)
@@ -86,15 +96,25 @@ class Records:
         self.is_decodable.append(record.key is not None)
 
 
+def positions(keys: Sequence[str | None], wanted: frozenset[str]) -> dict[str | None, list[int]]:
+    """Where each of the wanted keys stands among a log's, ascending."""
+    found: dict[str | None, list[int]] = {key: [] for key in wanted}
+    for number in compress(count(), map(wanted.__contains__, keys)):
+        found[keys[number]].append(number)
+    return found
+
+
 def read_log(data: bytes) -> Records:
     """Every record in a file's bytes; never raises, whatever the bytes are.
 
     Records that cannot be read are kept with ``is_decodable`` false.
     """
     records = _read_plain(data)
-    if records is None:
+    if records is not None:
+        _make_text(records, b"")
+    else:
         records = _read_any(data)
-    _make_text(records)
+        _make_text(records, b"\n")
     return records
 
 
@@ -113,22 +133,19 @@ def _read_plain(data: bytes) -> Records | None:
         found = [decode_mllog(text) for text, _, _ in parts]
     except _ERRORS:
         return None
-    count = len(found)
-    lines = [len(end) + (rest.count(b"\n") if rest else 0) for _, end, rest in parts[:-1]]
+    lines = [chunk.count(b"\n") for chunk in chunks[:-1]]
+    times = [record.time_ms for record in found]
+    if None in times:
+        times = [_time_ms(record) for record in found]
     return Records(
         line_number=list(accumulate(lines, initial=1 + head.count(b"\n"))),
-        dialect=["mllog"] * count,
-        time_ms=[
-            record.time_ms
-            if record.time_ms is not None or record.time_s is None
-            else record.time_s * 1000
-            for record in found
-        ],
+        dialect=["mllog"] * len(found),
+        time_ms=times,
         key=[record.key for record in found],
         value=[record.value for record in found],
         metadata=[record.metadata for record in found],
         event_type=[record.event_type for record in found],
-        is_decodable=[True] * count,
+        is_decodable=[True] * len(found),
     )
 
 
@@ -186,26 +203,35 @@ def _parse(dialect: str, text: bytes) -> Record:
         return parse_mllog(text)
     if not found.key:
         return undecodable(text)
-    time_ms = found.time_ms
-    if time_ms is None and found.time_s is not None:
-        time_ms = found.time_s * 1000
-    return Record(time_ms, found.key, found.value, found.metadata, found.event_type)
+    return Record(_time_ms(found), found.key, found.value, found.metadata, found.event_type)
 
 
-def _make_text(records: Records) -> None:
+def _time_ms(record: MllogRecord) -> float | None:
+    if record.time_ms is None and record.time_s is not None:
+        return record.time_s * 1000
+    return record.time_ms
+
+
+def _make_text(records: Records, between: bytes) -> None:
     """Replace bytes that are not UTF-8 and blank contact persons.
 
     JSON decoding does not look into skipped values. A column is looked through as a whole first,
-    since hardly any holds either.
+    since hardly any holds either; ``between`` its texts may be nothing where all are JSON, which
+    begins and ends with ASCII, so that no two make a character together.
     """
-    for column in (records.value, records.metadata):
-        text = b"\n".join(column)
-        if not text.isascii() and not _is_text(text):
+    for name in ("value", "metadata"):
+        column: list[JsonText] = getattr(records, name)
+        text = between.join(column)
+        is_text = text.isascii() or _is_text(text)
+        if not is_text:
             column[:] = [bytes(one).decode("utf-8", "replace").encode() for one in column]
         if may_hold_contact(text):
             column[:] = [blank_contacts(bytes(one)) for one in column]
+        elif is_text and not between:
+            records.keep_joined(name, text)
     contact_keys = {key for key in set(records.key) if is_contact_key(key)}
     if contact_keys:
+        records.keep_joined("value", b"")
         for number, key in enumerate(records.key):
             if key in contact_keys:
                 records.value[number] = b'""'

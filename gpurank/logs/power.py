@@ -16,11 +16,17 @@ from typing import Literal
 import msgspec
 
 from gpurank.logs.dialects import json_value
-from gpurank.logs.mllog import Records
+from gpurank.logs.mllog import Records, positions
 from gpurank.logs.quality import quantity
 
 DeviceKind = Literal["node", "switch", "total"]
 
+_KEYS = frozenset(
+    {
+        "power_measurement_start", "power_measurement_stop", "power_reading", "conversion_eff",
+        "interconnect_power_est",
+    }
+)  # fmt: skip
 _TOTAL = re.compile(
     rb"^\s{0,9}total[^:\n]{0,40}:\s{0,9}([\d.,]{1,20})\s{0,9}([kM]?)Wh",
     re.IGNORECASE | re.MULTILINE,
@@ -62,22 +68,23 @@ def power_facts(data: bytes, records: Records, name: str) -> PowerFacts | None:
         filed = quantity(match[1].decode().replace(",", ""))
         energy = None if filed is None else filed * _JOULES[match[2]]
         return PowerFacts("total", None, energy, None, None, 0)
-    start = _first_time(records, "power_measurement_start")
-    stop = _first_time(records, "power_measurement_stop")
-    readings = _readings(records, start)
+    at = positions(records.key, _KEYS)
+    start = _first_time(records, at["power_measurement_start"])
+    stop = _first_time(records, at["power_measurement_stop"])
+    readings = _readings(records, at["power_reading"], start)
     window_s, energy_j = _integral(readings, start, stop)
-    efficiency = _only(records, "conversion_eff")
-    if "conversion_eff" in records.key and (efficiency is None or not 0 < efficiency <= 1):
+    efficiency = _only(records, at["conversion_eff"])
+    if at["conversion_eff"] and (efficiency is None or not 0 < efficiency <= 1):
         # Without it, power at the node would pass for power at the wall.
         efficiency = energy_j = None
-    estimate = _only(records, "interconnect_power_est")
+    estimate = _only(records, at["interconnect_power_est"])
     return PowerFacts(
         device_kind=device_kind(name),
         window_s=window_s,
         energy_j=energy_j,
         conversion_efficiency=efficiency,
         interconnect_power_w=None if estimate is None or estimate < 0 else estimate,
-        reading_count=sum(key == "power_reading" for key in records.key),
+        reading_count=len(at["power_reading"]),
     )
 
 
@@ -86,18 +93,15 @@ def device_kind(path: str) -> DeviceKind:
     return "switch" if path.rpartition("/")[2].startswith("sw") else "node"
 
 
-def _first_time(records: Records, key: str) -> float | None:
-    times = [
-        time
-        for time, name in zip(records.time_ms, records.key, strict=True)
-        if name == key and time is not None
-    ]
+def _first_time(records: Records, numbers: Sequence[int]) -> float | None:
+    times = [time for number in numbers if (time := records.time_ms[number]) is not None]
     return min(times, default=None)
 
 
-def _readings(records: Records, start: float | None) -> list[tuple[float, float]]:
+def _readings(
+    records: Records, numbers: Sequence[int], start: float | None
+) -> list[tuple[float, float]]:
     """(time in ms, power in W) of the readings from the start on, by time."""
-    numbers = [number for number, key in enumerate(records.key) if key == "power_reading"]
     values = [records.value[number] for number in numbers]
     watts: Sequence[float | None]
     try:
@@ -138,10 +142,6 @@ def _integral(
     return window_s, energy if 0 < energy < math.inf else None
 
 
-def _only(records: Records, key: str) -> float | None:
-    found = {
-        quantity(json_value(value))
-        for name, value in zip(records.key, records.value, strict=True)
-        if name == key
-    } - {None}
+def _only(records: Records, numbers: Sequence[int]) -> float | None:
+    found = {quantity(json_value(records.value[number])) for number in numbers} - {None}
     return found.pop() if len(found) == 1 else None

@@ -54,7 +54,8 @@ def evaluations(records: Records, numbers: Sequence[int]) -> list[Evaluation]:
         }
         if isinstance(value, dict) and (epoch := quantity(value.get("epoch"))) is not None:
             counters.setdefault("epoch_num", epoch)
-        first, second = two_parts(value)
+        # Nearly all are a number alone.
+        first, second = (finite(value), None) if value.__class__ is float else two_parts(value)
         metric = fields.get("metric")
         found.append(
             Evaluation(

@@ -8,23 +8,22 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
+from functools import partial
 from importlib.resources import files as resource_files
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
 from gpurank.declared.contracts import contract
-from gpurank.declared.rounds import Round, Rounds, declared_rounds
-from gpurank.logs.eventbatch import EventBatches
+from gpurank.declared.rounds import BenchmarkRule, Round, Rounds, declared_rounds
 from gpurank.logs.folders import Folders
 from gpurank.logs.issues import Issues
-from gpurank.logs.layout import Place, classify, run_number
-from gpurank.logs.logview import LogView
-from gpurank.logs.mllog import Records, read_log, refused
-from gpurank.logs.power import PowerFacts, device_kind, power_facts
-from gpurank.logs.runs import run_facts
+from gpurank.logs.layout import Place, run_number
+from gpurank.logs.power import PowerFacts, device_kind
+from gpurank.logs.reading import Reading, SourceFileLike, chunks, read_files
+from gpurank.logs.runs import RunFacts
 from gpurank.logs.scaling import read_scaling
 from gpurank.systems.descriptions import read_description
 
@@ -41,27 +40,23 @@ _RUN_COLUMNS = tuple(
 _SHAPING_LOOKUPS = ("system_field.csv",)
 
 
+Chunk: TypeAlias = list[SourceFileLike]
+Found: TypeAlias = tuple[list[Reading], pa.RecordBatch | None]
+Read: TypeAlias = Callable[[Chunk], Found]
+Each: TypeAlias = Callable[[Read, Iterable[Chunk]], Iterator[tuple[Chunk, Found]]]
+
+
 class ReconciliationError(RuntimeError):
     """What was seen is not what was written: a fault of the reader, never of the data."""
 
 
-class SourceFileLike(Protocol):
-    """A file of a snapshot; gpurank.logs.content.SourceFile is one."""
-
-    @property
-    def path(self) -> str: ...
-    @property
-    def data(self) -> bytes: ...
-    @property
-    def withheld_reason(self) -> str | None: ...
-    @property
-    def byte_count(self) -> int: ...
-    @property
-    def sha256(self) -> str: ...
+def in_turn(read: Read, chunks_: Iterable[Chunk]) -> Iterator[tuple[Chunk, Found]]:
+    """Each list of files with what was read in it, here and one after the other."""
+    return ((chunk, read(chunk)) for chunk in chunks_)
 
 
 def read_round(
-    files: Iterable[SourceFileLike], round_: Round, rounds: Rounds
+    files: Iterable[SourceFileLike], round_: Round, rounds: Rounds, each: Each = in_turn
 ) -> Iterator[tuple[str, pa.RecordBatch]]:
     """The raw tables of a round.
 
@@ -69,6 +64,7 @@ def read_round(
         files: the round's files, each once, in path order.
         round_: the round's declaration.
         rounds: all declarations, for the scoring rules.
+        each: reads lists of files, in this process or with others; gives them in their order.
 
     Yields:
         (table, batch): batches of ``event`` as files come, every other table once at the end.
@@ -78,11 +74,12 @@ def read_round(
         ReconciliationError: folders or logs seen are not the rows written.
     """
     reader = _RoundReader(round_, rounds)
-    for file in files:
-        for batch in reader.take(file):
+    read = partial(read_files, round_=round_, rounds=rounds)
+    for chunk, (readings, batch) in each(read, chunks(files)):
+        for file, reading in zip(chunk, readings, strict=True):
+            reader.take(file, reading)
+        if batch is not None:
             yield "event", batch
-    for batch in reader.events.flush():
-        yield "event", batch
     for table, rows in reader.finish().items():
         yield table, _batch(table, rows)
 
@@ -118,26 +115,23 @@ class _RoundReader:
     def __init__(self, round_: Round, rounds: Rounds) -> None:
         self.round = round_
         self.rounds = rounds
-        self.events = EventBatches()
         self.issues = Issues()
         self.folders = Folders(round_, rounds, self.issues)
         self.rows: dict[str, list[dict[str, Any]]] = {
             name: [] for name in TABLES if name not in ("event", "folder", "issue")
         }
 
-    def take(self, file: SourceFileLike) -> Iterator[pa.RecordBatch]:
-        """Read one file; gives out the event batches that it fills."""
-        place = classify(file.path, self.round)
-        reason = file.withheld_reason or refused(file.data)
-        self.folders.see(place, is_read=reason is None)
-        records = Records()
-        kind, ignored = str(place.kind), reason
-        if reason is not None:
-            kind = "withheld"
-            self._withheld(file.path, place, reason)
+    def take(self, file: SourceFileLike, reading: Reading) -> None:
+        """Note one file and what was read in it."""
+        place = reading.place
+        self.folders.see(place, is_read=reading.refusal is None)
+        ignored: str | None
+        if reading.refusal is not None:
+            kind, ignored = "withheld", reading.refusal
+            self._withheld(file.path, place, reading.refusal)
         else:
-            records = self._records(file, place)
-            kind, ignored = self._read(file, place, records)
+            self._note_undecodable(file.path, reading)
+            kind, ignored = self._read(file, reading)
         self.rows["source_file"].append(
             {
                 "path": file.path,
@@ -145,11 +139,10 @@ class _RoundReader:
                 "folder_id": place.folder_id,
                 "byte_count": file.byte_count,
                 "sha256": file.sha256,
-                "record_count": len(records),
+                "record_count": reading.record_count,
                 "ignored_reason": ignored,
             }
         )
-        yield from self.events.add(file.path, records, len(file.data))
 
     def _withheld(self, path: str, place: Place, reason: str) -> None:
         """A file that is there and was not read: what it would have changed must not be guessed."""
@@ -165,32 +158,29 @@ class _RoundReader:
             nothing = PowerFacts(device_kind(path), None, None, None, None, 0)
             self.rows["power"].append({**row, "run_stem": place.run_stem, **asdict(nothing)})
 
-    def _records(self, file: SourceFileLike, place: Place) -> Records:
-        if place.kind not in ("result_log", "extra_log", "power"):
-            return Records()
-        records = read_log(file.data)
-        bad = records.is_decodable.count(False)
+    def _note_undecodable(self, path: str, reading: Reading) -> None:
+        bad = reading.undecodable_count
         if bad:
             self.issues.add(
                 "warning",
                 "undecodable_records",
-                f"{bad} of {len(records)} records cannot be read; they are kept as text",
-                file.path,
-                records.line_number[records.is_decodable.index(False)],
-                place.folder_id,
+                f"{bad} of {reading.record_count} records cannot be read; they are kept as text",
+                path,
+                reading.undecodable_line,
+                reading.place.folder_id,
             )
-        return records
 
-    def _read(self, file: SourceFileLike, place: Place, records: Records) -> tuple[str, str | None]:
-        """(kind, why it gives no row) of a file after reading it."""
-        if place.kind == "result_log":
-            self._run(file.path, place, records)
+    def _read(self, file: SourceFileLike, reading: Reading) -> tuple[str, str | None]:
+        """(kind, why it gives no row) of a file that was read."""
+        place = reading.place
+        if reading.run is not None and reading.rule is not None:
+            self._run(file.path, place, reading.run, reading.rule)
         elif place.kind == "system_description":
             self._system(file, place)
         elif place.kind == "scaling":
             self._scaling(file, place)
         elif place.kind == "power":
-            return self._power(file, place, records)
+            return self._power(file.path, place, reading.power)
         elif place.kind == "checker_params":
             self.folders.checker_params(place, file.data)
         elif place.kind == "marker":
@@ -198,26 +188,24 @@ class _RoundReader:
         elif place.kind == "submission":
             return "submission", "names the submission's contact persons only"
         else:
-            return self._extra(file.path, place, records)
+            return self._extra(file.path, reading)
         return place.kind, None
 
-    def _extra(self, path: str, place: Place, records: Records) -> tuple[str, str]:
+    def _extra(self, path: str, reading: Reading) -> tuple[str, str]:
         """A file that gives no row, with an issue where it looks as if it should have."""
+        place = reading.place
         if "scaling" in path.rpartition("/")[2].lower():
             message = "only a file called scaling.json beside the logs scales a result; not applied"
             self.issues.add("warning", "scaling_misnamed", message, path, folder_id=place.folder_id)
-        if not len(records):
+        if not reading.record_count:
             return "stray", "neither a log nor a description"
-        if place.folder_id is None and "run_start" in records.key:
+        if place.folder_id is None and reading.has_run_start:
             message = "a run's log that stands in no result folder; it counts nowhere"
             self.issues.add("warning", "log_outside_results", message, path)
-        self.folders.extra_log(place, records.key)
+        self.folders.extra_log(place, has_run_start=reading.has_run_start)
         return "extra_log", "not named and placed as a result log (result_*.txt)"
 
-    def _run(self, path: str, place: Place, records: Records) -> None:
-        folder = place.benchmark_folder or LogView(records).benchmark() or ""
-        rule = self.rounds.rule(self.round.round_id, folder)
-        facts = run_facts(records, rule)
+    def _run(self, path: str, place: Place, facts: RunFacts, rule: BenchmarkRule) -> None:
         self.folders.log(place, facts.benchmark_reported)
         self.issues.of_run(path, place, facts, rule, self.rounds, self.round.round_id)
         row = {name: getattr(facts, name) for name in _RUN_COLUMNS}
@@ -256,20 +244,17 @@ class _RoundReader:
             {"path": file.path, "folder_id": place.folder_id, "scaling_factor": factor}
         )
 
-    def _power(
-        self, file: SourceFileLike, place: Place, records: Records
-    ) -> tuple[str, str | None]:
-        facts = power_facts(file.data, records, file.path.rpartition("/")[2])
+    def _power(self, path: str, place: Place, facts: PowerFacts | None) -> tuple[str, str | None]:
         if facts is None:
             return "stray", "in a power folder, but holds no readings"
         if facts.energy_j is None and (facts.reading_count or facts.device_kind == "total"):
             message = "no energy: its readings, window or efficiency are missing or cannot be"
             self.issues.add(
-                "warning", "power_log_unreadable", message, file.path, folder_id=place.folder_id
+                "warning", "power_log_unreadable", message, path, folder_id=place.folder_id
             )
         self.rows["power"].append(
             {
-                "path": file.path,
+                "path": path,
                 "folder_id": place.folder_id,
                 "run_stem": place.run_stem,
                 **asdict(facts),

@@ -38,7 +38,7 @@ from gpurank.settings import load
 from gpurank.versions.store import Store
 from tasks import assemble, ingest, parse, past, publish, snapshot, validate, worker
 job, home, pristine, source, stride = sys.argv[1:6]
-worker.run_alone = lambda function, *args, follow=None: function(*args)
+worker.run_alone = lambda function, *args, follow=None, partner_count=0: function(*args)
 CHANGES = {"os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.truncate", "shutil.rmtree"}
 
 def work():

@@ -54,7 +54,7 @@ def followed(run):
 
 steps = [assemble.Step(step.name, followed(step.run)) for step in assemble.steps()]
 assemble.steps = lambda each=None: steps
-worker.run_alone = lambda function, *args, follow=None: function(*args)
+worker.run_alone = lambda function, *args, follow=None, partner_count=0: function(*args)
 settings = load(home=home, source=source, workers=1, environ={})
 sys.addaudithook(hook)
 with writing(settings.lock_path, "gpurank test"):
@@ -128,8 +128,7 @@ def prepared(
 
 @pytest.fixture
 def settings(prepared: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
-    alone: Callable[..., object] = lambda function, *args, follow=None: function(*args)  # noqa: E731
-    monkeypatch.setattr(worker, "run_alone", alone)
+    monkeypatch.setattr(worker, "run_alone", lambda function, *args, **_: function(*args))
     shutil.copytree(prepared.home, tmp_path / "home")
     return replace(prepared, home=tmp_path / "home")
 

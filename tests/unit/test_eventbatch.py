@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpurank.declared.contracts import contract
-from gpurank.logs.eventbatch import EventBatches
+from gpurank.logs.eventbatch import EventBatch
 from gpurank.logs.mllog import Records
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
@@ -38,12 +38,12 @@ def records(rows: list[dict[str, Any]]) -> Records:
 @settings(deadline=None)
 @given(st.lists(st.lists(RECORD, max_size=6), max_size=4))
 def test_rows_come_out_as_they_went_in(files: list[list[dict[str, Any]]]) -> None:
-    batches = EventBatches()
-    found: list[pa.RecordBatch] = []
+    events = EventBatch()
     for number, rows in enumerate(files):
-        found += batches.add(f"file{number}", records(rows), 1)
-    found += batches.flush()
-    table = pa.Table.from_batches(found, contract("raw.event").arrow_schema())
+        events.add(f"file{number}", records(rows))
+    batch = events.batch()
+    assert (batch is None) == (not any(files))
+    table = pa.Table.from_batches([batch] if batch else [], contract("raw.event").arrow_schema())
     table.validate(full=True)
     expected = [
         {
@@ -58,14 +58,3 @@ def test_rows_come_out_as_they_went_in(files: list[list[dict[str, Any]]]) -> Non
         for place, row in enumerate(rows)
     ]
     assert [dict(row) for row in table.to_pylist()] == expected
-
-
-def test_a_batch_is_given_out_when_it_is_full_and_texts_begin_anew() -> None:
-    batches = EventBatches()
-    rows = [{"line_number": 1, "dialect": "mllog", "time_ms": 1.0, "key": "a", "value": "1",
-             "metadata": "{}", "event_type": None, "is_decodable": True}]  # fmt: skip
-    first = list(batches.add("one", records(rows), 1 << 30))
-    (second,) = [*batches.add("two", records(rows), 1), *batches.flush()]
-    assert [batch.num_rows for batch in first] == [1]
-    assert second.column("path").to_pylist() == ["two"]
-    assert list(batches.flush()) == []

@@ -1,0 +1,175 @@
+"""A round read by several processes: a reading process hands lists of files to partners.
+
+The partners stand beside the reading process (tasks/worker.py starts them). Files go out, and rows
+come back, in memory that both sides see; what is said about them goes over a connection. What is
+found comes back in the order of the files, so that it is the same whoever read which.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import connection
+from multiprocessing.connection import Connection
+from multiprocessing.context import BaseContext
+from multiprocessing.sharedctypes import RawArray
+from queue import SimpleQueue
+from typing import Any
+
+import pyarrow as pa
+
+from gpurank.logs.content import SourceFile
+from gpurank.logs.rawround import Chunk, Found, Read, in_turn
+from gpurank.logs.reading import CHUNK_B, Reading
+
+# A list of files is as long as it must be to pass CHUNK_B; one that is longer still is read here.
+_STORE_B = 2 * CHUNK_B
+# Lists that a partner has at once: one that it reads, one that it finds when it is done.
+_LANES = 2
+# Beyond what the partners have, lists that were read out of turn wait for theirs.
+_WAITING = 2
+
+
+class PartnerDied(RuntimeError):
+    """A partner ended without an answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """A way to a partner: a connection, and memory that both sides see."""
+
+    link: Connection
+    store: Any
+
+    def view(self) -> memoryview:
+        return memoryview(self.store).cast("B")
+
+
+_lanes: list[Lane] = []
+
+
+def lanes(context: BaseContext) -> tuple[list[Lane], list[Lane]]:
+    """The reading process's ends of the lanes to one partner, and the partner's."""
+    here, there = [], []
+    for _ in range(_LANES):
+        store = RawArray("B", _STORE_B)
+        one, other = context.Pipe()
+        here.append(Lane(one, store))
+        there.append(Lane(other, store))
+    return here, there
+
+
+def join(joined: Sequence[Lane]) -> None:
+    """Have partners at the other ends; in the reading process."""
+    _lanes[:] = joined
+
+
+def each(read: Read, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, Found]]:
+    """Each list of files with what was read in it, here and by the partners, in order.
+
+    Raises:
+        PartnerDied: a partner was killed.
+        Exception: what reading raised, whoever read.
+    """
+    if not _lanes:
+        yield from in_turn(read, chunks)
+        return
+    idle: SimpleQueue[Lane] = SimpleQueue()
+    for lane in _lanes:
+        lane.link.send(read)
+        idle.put(lane)
+    coming: deque[tuple[Chunk, Future[Found]]] = deque()
+    with ThreadPoolExecutor(len(_lanes)) as pool:
+        for chunk in chunks:
+            asked = sum(not found.done() for _, found in coming)
+            if asked < len(_lanes) and sum(len(file.data) for file in chunk) <= _STORE_B:
+                coming.append((chunk, pool.submit(_ask, idle, chunk)))
+            else:
+                coming.append((chunk, _done(read(chunk))))
+            while coming and (coming[0][1].done() or len(coming) > len(_lanes) + _WAITING):
+                taken, found = coming.popleft()
+                yield taken, found.result()
+        for taken, found in coming:
+            yield taken, found.result()
+
+
+def _done(found: Found) -> Future[Found]:
+    future: Future[Found] = Future()
+    future.set_result(found)
+    return future
+
+
+def _ask(idle: SimpleQueue[Lane], chunk: Chunk) -> Found:
+    lane = idle.get()
+    try:
+        with lane.view() as view:
+            position = 0
+            for file in chunk:
+                view[position : (position := position + len(file.data))] = file.data
+        lane.link.send([(file.path, len(file.data), file.withheld_reason) for file in chunk])
+        readings, size_b, batch, failure = lane.link.recv()
+        if size_b:
+            with lane.view() as view:
+                batch = pa.ipc.open_stream(bytes(view[:size_b])).read_next_batch()
+    except (EOFError, OSError):
+        raise PartnerDied from None
+    finally:
+        idle.put(lane)
+    if failure is not None:
+        raise failure
+    return readings, batch
+
+
+def assist(joined: Sequence[Lane]) -> None:
+    """Read what is asked for until nobody asks any more; in the partner's process."""
+    waiting = {lane.link: lane for lane in joined}
+    reads: dict[Connection, Read] = {}
+    while waiting:
+        for link in connection.wait(list(waiting)):
+            assert isinstance(link, Connection)
+            try:
+                if link in reads:
+                    _answer(waiting[link], reads[link])
+                else:
+                    reads[link] = link.recv()
+            except (EOFError, OSError):
+                del waiting[link]
+
+
+def _answer(lane: Lane, read: Read) -> None:
+    headers = lane.link.recv()
+    readings: list[Reading] = []
+    batch: pa.RecordBatch | None = None
+    failure: Exception | None = None
+    size_b = 0
+    with lane.view() as view:
+        try:
+            readings, batch = read(_received(view, headers))
+            size_b = _written(view, batch)
+        except Exception as error:
+            failure = error
+    lane.link.send((readings, size_b, None if size_b else batch, failure))
+
+
+def _received(view: memoryview, headers: list[tuple[str, int, str | None]]) -> Chunk:
+    files: Chunk = []
+    position = 0
+    for path, size_b, reason in headers:
+        data = bytes(view[position : (position := position + size_b)])
+        files.append(SourceFile(path, data, reason))
+    return files
+
+
+def _written(view: memoryview, batch: pa.RecordBatch | None) -> int:
+    """Bytes of the rows in the shared memory; 0 where there are none, or too many for it."""
+    if batch is None:
+        return 0
+    try:
+        with pa.FixedSizeBufferWriter(pa.py_buffer(view)) as sink:
+            with pa.ipc.new_stream(sink, batch.schema) as writer:
+                writer.write_batch(batch)
+            return int(sink.tell())
+    except (OSError, pa.ArrowException):
+        return 0
