@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import duckdb
-
 from gpurank.declared import check_sql
 from gpurank.declared.contracts import RUN_ID, Check, Contract, columns_of
 from gpurank.declared.validation import (
@@ -18,6 +16,7 @@ from gpurank.declared.validation import (
 )
 
 if TYPE_CHECKING:
+    import duckdb
     import pyarrow as pa
 
 EXAMPLES = 3
@@ -168,6 +167,8 @@ def _key_fact(
 def _query_fact(
     con: duckdb.DuckDBPyConnection, contract: Contract, check: Check, sql: str, row_count: int
 ) -> Fact:
+    import duckdb
+
     sql = sql.rstrip().rstrip(";")
     try:
         count = _count(con, f"select count(*) from ({sql})")  # noqa: S608

@@ -126,7 +126,16 @@ def _judged(facts: Sequence[Fact], tables: Sequence[tuple[Contract, pa.Table]]) 
                 _frame_result(contract, check, one, frame)
                 for check, one in zip(checks, outcomes, strict=True)
             ]
+        if tables:
+            _give_back()
     return Verdict(tuple(results), len(results), loaded)
+
+
+def _give_back() -> None:
+    """Arrow keeps what its tables took, ten times as much as the largest."""
+    import pyarrow as pa
+
+    pa.default_memory_pool().release_unused()
 
 
 def _frame(table: pa.Table) -> Any:

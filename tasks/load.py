@@ -9,8 +9,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import duckdb
-
 from gpurank.declared.contracts import RUN_ID, Contract, contract, contracts
 from gpurank.declared.rounds import round_order
 from gpurank.versions.store import read_manifest
@@ -18,6 +16,7 @@ from gpurank.versions.store import read_manifest
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    import duckdb
     import polars as pl
 
 # Older clients should read the file; see docs/decisions.md.
@@ -78,6 +77,8 @@ def new_warehouse(path: Path, threads: int | None = None) -> Iterator[duckdb.Duc
     Raises:
         LoadError: something stands there already.
     """
+    import duckdb
+
     if path.exists():
         raise LoadError(f"{path} exists; a warehouse is always built under a new name")
     con = duckdb.connect(config={"threads": threads} if threads else {})
@@ -144,6 +145,8 @@ def load_raw(con: duckdb.DuckDBPyConnection, versions: Sequence[Version]) -> Non
 def _load_raw_table(
     con: duckdb.DuckDBPyConnection, declared: Contract, versions: Sequence[Version]
 ) -> None:
+    import duckdb
+
     columns = ", ".join(f'"{c.name}" {_SQL_TYPES[c.type]}' for c in declared.columns)
     con.execute(
         f"CREATE TABLE {declared.table} "

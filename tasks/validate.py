@@ -8,20 +8,53 @@ column, and the rows of tables with ``expect:`` checks are what Great Expectatio
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import duckdb
 
 from gpurank.declared import check_sql
 from gpurank.declared.contracts import Contract, layer_contracts
 from gpurank.declared.validation import IMPLIED_WHY, CheckResult, ValidationFailed, ValidationReport
 from tasks.facts import Fact, checked_rows, column_types, table_facts, unreadable
 from tasks.judge import begin
+from tasks.worker import run_alone
 
 if TYPE_CHECKING:
+    import duckdb
     import pyarrow as pa
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Offending rows of some tables, counted, and rows that are judged themselves; not judged yet.
+
+    ``unknown`` are results of tables that have no contract.
+    """
+
+    subject: str
+    tables: tuple[str, ...]
+    facts: tuple[Fact, ...]
+    rows: tuple[tuple[Contract, pa.Table], ...]
+    counts: dict[str, int]
+    unknown: tuple[CheckResult, ...] = ()
+
+    def begin(self) -> Callable[[], ValidationReport]:
+        """Have all of it judged; the function that is given waits for the report."""
+        verdict_of = begin(self.facts, self.rows)
+
+        def finish() -> ValidationReport:
+            verdict = verdict_of()
+            order = {table: number for number, table in enumerate(self.tables)}
+            results = sorted(verdict.results, key=lambda result: order[result.table])
+            return ValidationReport(
+                self.subject,
+                (*results, *self.unknown),
+                verdict.declared_count,
+                verdict.loaded_count,
+                self.counts,
+            )
+
+        return finish
 
 
 def validate_version(
@@ -29,6 +62,7 @@ def validate_version(
     round_id: str,
     previous_counts: Mapping[str, int] | None = None,
     form: str = "full",
+    is_counted_apart: bool = False,
 ) -> ValidationReport:
     """Check one raw version's Parquet files against expectations/raw, before it is published.
 
@@ -39,12 +73,15 @@ def validate_version(
             table left out: no shrink limit.
         form: ``facts`` where events were reduced to the ones that runs point at (see
             gpurank.versions.store.Manifest); the SQL of checks sees it as ``getvariable('form')``.
+        is_counted_apart: count offending rows in a process that ends then: the memory that this
+            takes, some 80 MB, stays with nobody.
 
     Returns:
         The report; its warnings become issue rows (gpurank.declared.validation.issue_rows).
 
     Raises:
         ValidationFailed: a critical check failed.
+        WorkerDied: the process that counts was ended from outside.
     """
     if form == "facts" and previous_counts:
         # Fewer events than in a full version are no loss.
@@ -53,6 +90,16 @@ def validate_version(
             for name, count in previous_counts.items()
             if name not in ("event", "raw.event")
         }
+    arguments = version_dir, f"raw {round_id}", previous_counts, form
+    counted = run_alone(_counted, *arguments) if is_counted_apart else _counted(*arguments)
+    return _passed(counted.begin()())
+
+
+def _counted(
+    version_dir: Path, subject: str, previous_counts: Mapping[str, int] | None, form: str
+) -> Counted:
+    import duckdb
+
     # Rounds are read and checked beside each other: a thread more takes memory and gains nothing.
     with duckdb.connect(config={"threads": 1}) as con:
         con.execute("create schema raw")
@@ -64,7 +111,7 @@ def validate_version(
                 con.execute(f"create view {name} as from read_parquet('{file}')")
             except duckdb.Error:
                 continue  # reported by the table's check "readable"
-        return validate_layer(con, "raw", f"raw {round_id}", previous_counts)
+        return _layer(con, "raw", subject, previous_counts)
 
 
 def validate_warehouse(
@@ -97,26 +144,8 @@ def begin_layer(
 
     That function raises ValidationFailed where a critical check failed.
     """
-    declared = layer_contracts(layer)
-    begun = _begin(con, declared, subject, previous_counts)
-    found = con.execute(
-        "select table_name from information_schema.tables where table_schema = ? order by 1",
-        [layer],
-    ).fetchall()
-    unknown = sorted({f"{layer}.{name}" for (name,) in found} - {c.table for c in declared})
-    missing = tuple(
-        CheckResult(table, "contract", "critical", False, "no contract", IMPLIED_WHY["contract"])
-        for table in unknown
-    )
-
-    def finish() -> ValidationReport:
-        report = begun()
-        report = replace(report, results=report.results + missing)
-        if not report.is_passed:
-            raise ValidationFailed(report)
-        return report
-
-    return finish
+    finish = _layer(con, layer, subject, previous_counts).begin()
+    return lambda: _passed(finish())
 
 
 def validate_tables(
@@ -129,15 +158,43 @@ def validate_tables(
 
     Results stand in the order of the contracts: implied checks, ``sql:``, then ``expect:``.
     """
-    return _begin(con, declared, subject, previous_counts)()
+    return _tables(con, declared, subject, previous_counts).begin()()
 
 
-def _begin(
+def _passed(report: ValidationReport) -> ValidationReport:
+    if not report.is_passed:
+        raise ValidationFailed(report)
+    return report
+
+
+def _layer(
+    con: duckdb.DuckDBPyConnection,
+    layer: str,
+    subject: str,
+    previous_counts: Mapping[str, int] | None,
+) -> Counted:
+    declared = layer_contracts(layer)
+    counted = _tables(con, declared, subject, previous_counts)
+    found = con.execute(
+        "select table_name from information_schema.tables where table_schema = ? order by 1",
+        [layer],
+    ).fetchall()
+    unknown = sorted({f"{layer}.{name}" for (name,) in found} - {c.table for c in declared})
+    missing = tuple(
+        CheckResult(table, "contract", "critical", False, "no contract", IMPLIED_WHY["contract"])
+        for table in unknown
+    )
+    return replace(counted, unknown=missing)
+
+
+def _tables(
     con: duckdb.DuckDBPyConnection,
     declared: Sequence[Contract],
     subject: str,
     previous_counts: Mapping[str, int] | None,
-) -> Callable[[], ValidationReport]:
+) -> Counted:
+    import duckdb
+
     previous = previous_counts or {}
     facts: list[Fact] = []
     counts: dict[str, int] = {}
@@ -153,14 +210,5 @@ def _begin(
         facts += found
         if held is not None:
             rows.append((contract, held))
-    verdict_of = begin(facts, rows)
-
-    def finish() -> ValidationReport:
-        verdict = verdict_of()
-        order = {contract.table: number for number, contract in enumerate(declared)}
-        results = sorted(verdict.results, key=lambda result: order[result.table])
-        return ValidationReport(
-            subject, tuple(results), verdict.declared_count, verdict.loaded_count, counts
-        )
-
-    return finish
+    tables = tuple(contract.table for contract in declared)
+    return Counted(subject, tables, tuple(facts), tuple(rows), counts)
