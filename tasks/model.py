@@ -46,17 +46,16 @@ def run_model(con: duckdb.DuckDBPyConnection, model: Model) -> int:
     try:
         columns = _columns(con, model, declared)
         order = ", ".join(f'"{name}"' for name in declared.key)
-        con.execute(
+        made = con.execute(
             f"CREATE OR REPLACE TABLE {model.table} AS SELECT {columns} "  # noqa: S608 (our files)
             f"FROM (\n{model.sql.rstrip().rstrip(';')}\n) ORDER BY {order}"
-        )
+        ).fetchone()
     except ModelRunError:
         raise
     except Exception as error:
         raise ModelRunError(f"{model.table}: {error}") from error
     _comment(con, declared)
-    row = con.execute(f"SELECT count(*) FROM {model.table}").fetchone()  # noqa: S608
-    return int(row[0]) if row else 0
+    return int(made[0]) if made else 0
 
 
 def prepare_analysis(con: duckdb.DuckDBPyConnection) -> None:

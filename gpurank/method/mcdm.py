@@ -9,6 +9,7 @@ section 3, names the sources.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 from scipy.stats import rankdata
@@ -44,15 +45,15 @@ def topsis(costs: Floats, weights: Floats) -> Floats:
     """1 - closeness to the ideal under vector normalisation (Hwang and Yoon 1981)."""
     scaled = weights[..., None, :] * _over(costs, np.sqrt((costs**2).sum(axis=-2, keepdims=True)))
     best, worst = scaled.min(axis=-2, keepdims=True), scaled.max(axis=-2, keepdims=True)
-    to_best = np.sqrt(((scaled - best) ** 2).sum(axis=-1))
-    to_worst = np.sqrt(((scaled - worst) ** 2).sum(axis=-1))
+    to_best = np.sqrt(_total((scaled - best) ** 2))
+    to_worst = np.sqrt(_total((scaled - worst) ** 2))
     return _over(to_best, to_best + to_worst)
 
 
 def vikor(costs: Floats, weights: Floats) -> Floats:
     """Q with equal weight on group utility and individual regret (Opricovic 1998)."""
     regret = weights[..., None, :] * unit(costs)
-    parts = (regret.sum(axis=-1), regret.max(axis=-1))
+    parts = (_total(regret), reduce(np.maximum, np.moveaxis(regret, -1, 0)))
     group, worst = (unit(part[..., None])[..., 0] for part in parts)
     value: Floats = _STRATEGY * group + (1 - _STRATEGY) * worst
     return value
@@ -63,15 +64,14 @@ def promethee(costs: Floats, weights: Floats) -> Floats:
     count = costs.shape[-2]
     ranks = rankdata(costs, axis=-2)
     # Of n entries, those it beats less those that beat it are n + 1 - 2 x its mid-rank.
-    net = (weights[..., None, :] * (count + 1 - 2 * ranks)).sum(axis=-1)
+    net = _total(weights[..., None, :] * (count + 1 - 2 * ranks))
     flow: Floats = -net / max(count - 1, 1)
     return flow
 
 
 def weighted_sum(costs: Floats, weights: Floats) -> Floats:
     """Weighted sum of min-max scaled costs."""
-    value: Floats = (weights[..., None, :] * unit(costs)).sum(axis=-1)
-    return value
+    return _total(weights[..., None, :] * unit(costs))
 
 
 def entropy_weights(costs: Floats) -> Floats:
@@ -128,7 +128,8 @@ def compare(time_min: Floats, minutes: Floats, delay_cost: Floats) -> list[Metho
     """
     costs = np.stack([time_min, minutes], axis=-1)
     count = len(costs)
-    kept = np.array([[j for j in range(count) if j != i] for i in range(count)])
+    place = np.arange(count - 1)
+    kept = place + (place >= np.arange(count)[:, None])
     found = [_judge("delay_cost", delay_cost, delay_cost[kept], kept, delay_cost, None)]
     for name in ("topsis", "vikor", "promethee_2", "sum_entropy", "sum_critic", "pareto"):
         whole, weight = _run(name, costs)
@@ -192,6 +193,12 @@ def _is_lost(is_first: Bools, after: Floats, kept: Floats) -> Bools:
     leads = after == after.min(axis=-1, keepdims=True)
     lost: Bools = np.asarray(~(leads & is_first[kept]).any(axis=-1))
     return lost
+
+
+def _total(values: Floats) -> Floats:
+    """Sum over criteria, the last axis; a few whole columns add faster than many short rows."""
+    total: Floats = reduce(np.add, np.moveaxis(values, -1, 0))
+    return total
 
 
 def _over(above: Floats, below: Floats) -> Floats:
