@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Iterator
@@ -13,6 +14,9 @@ from gpurank.settings import Settings
 @contextmanager
 def orchestrated(settings: Settings) -> Iterator[None]:
     """Refuse early what is bound to fail, then have an orchestrator and a display for the block."""
+    # Thousands of classes are imported, which stay: a quarter of that time goes to looking among
+    # them for garbage.
+    gc.set_threshold(20_000, 20, 100)
     from flows import environment, logs, progress, server
     from gpurank.versions import roundlock
     from gpurank.versions.lock import LockHeld, holder
