@@ -14,7 +14,7 @@ from functools import reduce
 import numpy as np
 from scipy.stats import rankdata
 
-from gpurank.method.settings import Bools, Floats
+from gpurank.method.settings import Bools, Floats, Ints
 
 _STRATEGY = 0.5
 _EQUAL = 1e-11
@@ -150,7 +150,7 @@ def _run(name: str, costs: Floats) -> tuple[Floats, float | None]:
 
 
 def _judge(
-    name: str, whole: Floats, after: Floats, kept: Floats, delay_cost: Floats, weight: float | None
+    name: str, whole: Floats, after: Floats, kept: Ints, delay_cost: Floats, weight: float | None
 ) -> MethodResult:
     size = max(float(np.abs(whole).max()), 1e-300)
     whole, after = np.round(whole / size, 11), np.round(after / size, 11)
@@ -178,7 +178,7 @@ def kendall(one: Floats, other: Floats) -> float | None:
     return float((signs[0] * signs[1]).sum() / size) if size else None
 
 
-def _is_reversed(whole: Floats, after: Floats, kept: Floats) -> Bools:
+def _is_reversed(whole: Floats, after: Floats, kept: Ints) -> Bools:
     """Whether two of the kept entries stand in reversed order: (d,) for d deletions."""
     before = whole[kept]
     order = np.lexsort((after, before))
@@ -188,7 +188,7 @@ def _is_reversed(whole: Floats, after: Floats, kept: Floats) -> Bools:
     return fallen
 
 
-def _is_lost(is_first: Bools, after: Floats, kept: Floats) -> Bools:
+def _is_lost(is_first: Bools, after: Floats, kept: Ints) -> Bools:
     """Whether none of the former firsts is first among the kept: (d,)."""
     leads = after == after.min(axis=-1, keepdims=True)
     lost: Bools = np.asarray(~(leads & is_first[kept]).any(axis=-1))
