@@ -41,30 +41,34 @@ def scan(source: str, round_id: str, work: str) -> Figures:
 
 
 def ingest(source: str, round_id: str, work: str) -> Figures:
-    """Archive to validated Parquet in this process, without orchestration."""
-    import gc
+    """Archive to validated Parquet as the workflow does it, without orchestration.
 
-    from tasks.parse import write_round
-    from tasks.snapshot import files, pin
+    Apart: the start of the process that reading ones are forked from, and what the validation
+    library takes to load.
+    """
+    from gpurank.settings import default_workers
+    from tasks.ingest import read_round, row_counts, source_files
+    from tasks.sharing import share
+    from tasks.snapshot import pin
     from tasks.validate import validate_version
+    from tasks.worker import run_alone
 
-    gc.set_threshold(200_000, 20, 20)  # as tasks.worker does
     folder = Path(work) / "raw"
     folder.mkdir(parents=True)
-    read_s, counts = _timed(
-        lambda: write_round(
-            files(pin(round_id, source), Path(work), in_one_pass=True), round_id, folder
-        )
-    )
+    count = share(default_workers(), 1).partners
+    start_s, _ = _timed(lambda: run_alone(int, partner_count=count))
+    arguments = pin(round_id, source), Path(work), folder
+    read_s, _ = _timed(lambda: run_alone(read_round, *arguments, partner_count=count))
     import_s, _ = _timed(lambda: __import__("great_expectations"))
     validate_s, _ = _timed(lambda: validate_version(folder, round_id))
     return {
         "seconds": read_s + validate_s,
         "read_s": read_s,
         "validate_s": validate_s,
+        "start_s": start_s,
         "import_s": import_s,
-        "bytes": counts.bytes,
-        "records": counts.records,
+        "bytes": sum(size for _, _, size in source_files(folder)),
+        "records": row_counts(folder)["event"],
     }
 
 
@@ -74,10 +78,14 @@ def scores(source: str, round_id: str, work: str) -> Figures:
     from tasks import assemble
     from tasks.ingest import ingest_round
     from tasks.load import new_warehouse
+    from tasks.sharing import share
+    from tasks.worker import run_alone
 
     settings = load(home=work, source=source)
     import_s, _ = _timed(lambda: __import__("great_expectations"))
-    ingest_s, _ = _timed(lambda: ingest_round(round_id, settings))
+    one = share(settings.workers, 1)
+    start_s, _ = _timed(lambda: run_alone(int, partner_count=one.partners))
+    ingest_s, _ = _timed(lambda: ingest_round(round_id, settings, share=one))
 
     def derive() -> int:
         with new_warehouse(settings.warehouse_path) as con:
@@ -95,6 +103,7 @@ def scores(source: str, round_id: str, work: str) -> Figures:
         "seconds": ingest_s + derive_s,
         "ingest_s": ingest_s,
         "derive_s": derive_s,
+        "start_s": start_s,
         "import_s": import_s,
         "scores": count,
     }

@@ -23,7 +23,7 @@ _COMPRESSION = {"compression": "zstd", "compression_level": 1}
 # of the writing time.
 _REPEATING = {"use_dictionary": ["path", "dialect", "key", "metadata", "event_type"]}
 # Files are fetched in pieces of so many bytes, so many pieces ahead of the reading.
-_PIECE_B = 4 << 20
+_PIECE_B = 2 << 20
 _PIECES = 5
 
 

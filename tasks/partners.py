@@ -1,8 +1,10 @@
 """A round read by several processes: a reading process hands lists of files to partners.
 
-The partners stand beside the reading process (tasks/worker.py starts them). Files go out, and rows
-come back, in memory that both sides see; what is said about them goes over a connection. What is
-found comes back in the order of the files, so that it is the same whoever read which.
+It unpacks and hashes the files and writes the rows; two threads that hold the interpreter in turns
+would do no more than one, so that reading proper is the partners' alone. They stand beside it
+(tasks/worker.py starts them). Files go out, and rows come back, in memory that both sides see; what
+is said about them goes over a connection. What is found comes back in the order of the files, so
+that it is the same whoever read which.
 """
 
 from __future__ import annotations
@@ -28,8 +30,6 @@ from gpurank.logs.reading import CHUNK_B, Reading
 _STORE_B = 2 * CHUNK_B
 # Lists that a partner has at once: one that it reads, one that it finds when it is done.
 _LANES = 2
-# Beyond what the partners have, lists that were read out of turn wait for theirs.
-_WAITING = 2
 
 
 class PartnerDied(RuntimeError):
@@ -67,7 +67,7 @@ def join(joined: Sequence[Lane]) -> None:
 
 
 def each(read: Read, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, Found]]:
-    """Each list of files with what was read in it, here and by the partners, in order.
+    """Each list of files with what the partners read in it, in order; read here without any.
 
     Raises:
         PartnerDied: a partner was killed.
@@ -83,12 +83,11 @@ def each(read: Read, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, Found]]:
     coming: deque[tuple[Chunk, Future[Found]]] = deque()
     with ThreadPoolExecutor(len(_lanes)) as pool:
         for chunk in chunks:
-            asked = sum(not found.done() for _, found in coming)
-            if asked < len(_lanes) and sum(len(file.data) for file in chunk) <= _STORE_B:
+            if sum(len(file.data) for file in chunk) <= _STORE_B:
                 coming.append((chunk, pool.submit(_ask, idle, chunk)))
-            else:
+            else:  # it has a file that is larger than any published
                 coming.append((chunk, _done(read(chunk))))
-            while coming and (coming[0][1].done() or len(coming) > len(_lanes) + _WAITING):
+            while coming and (coming[0][1].done() or len(coming) > len(_lanes)):
                 taken, found = coming.popleft()
                 yield taken, found.result()
         for taken, found in coming:

@@ -8,13 +8,16 @@ from dataclasses import dataclass
 from functools import cache
 from threading import BoundedSemaphore
 
-# One process unpacks a round and puts together what the others read, which keeps three busy.
-_MOST_PARTNERS = 3
+# One process unpacks a round and puts together what partners read: enough work for so many.
+_MOST_PARTNERS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """Rounds that are read at once (None: no limit), and the processes beside a round's own."""
+    """Rounds that are read at once (None: no limit), and the partners that read each of them.
+
+    Without partners a round's own process reads; see tasks/partners.py.
+    """
 
     at_once: int | None
     partners: int
@@ -36,11 +39,12 @@ ALONE = Share(None, 0)
 def share(workers: int, round_count: int) -> Share:
     """The share of each of some rounds in a number of processes.
 
-    Two processes a round rather than two rounds: the memory of an archive's window is then
+    Two partners for one round rather than two rounds: the memory of an archive's window is then
     needed once, and the last round leaves no core idle.
     """
     at_once = max(1, min(workers // 2, round_count))
-    return Share(at_once, min(workers // at_once - 1, _MOST_PARTNERS))
+    partners = min(workers // at_once, _MOST_PARTNERS)
+    return Share(at_once, partners if partners > 1 else 0)
 
 
 @cache

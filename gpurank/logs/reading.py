@@ -21,7 +21,7 @@ from gpurank.logs.power import PowerFacts, power_facts
 from gpurank.logs.runs import RunFacts, run_facts
 
 #: Bytes of files that are read, and whose events are written, together.
-CHUNK_B = 8 << 20
+CHUNK_B = 4 << 20
 
 
 class SourceFileLike(Protocol):
