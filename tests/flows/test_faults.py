@@ -87,20 +87,24 @@ def forked(wanted):
             os._exit(code)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
-place = 1
-while True:
-    shutil.rmtree(home, ignore_errors=True)
-    shutil.copytree(pristine, home)
-    code = forked(place)
-    print(json.dumps(["killed", place, code]), flush=True)
-    if sys.stdin.readline() != "looked\\n":
-        break
-    if code != -signal.SIGKILL:
-        break
-    print(json.dumps(["repaired", place, forked(0)]), flush=True)
-    if sys.stdin.readline() != "looked\\n":
-        break
-    place += int(stride)
+def main():
+    place = 1
+    while True:
+        shutil.rmtree(home, ignore_errors=True)
+        shutil.copytree(pristine, home)
+        code = forked(place)
+        print(json.dumps(["killed", place, code]), flush=True)
+        if sys.stdin.readline() != "looked\\n":
+            break
+        if code != -signal.SIGKILL:
+            break
+        print(json.dumps(["repaired", place, forked(0)]), flush=True)
+        if sys.stdin.readline() != "looked\\n":
+            break
+        place += int(stride)
+
+if __name__ == "__main__":  # not in a process that the job makes
+    main()
 """
 STRIDE = "1" if os.environ.get("GPURANK_SLOW") == "1" else "10"
 
