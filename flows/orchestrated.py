@@ -38,7 +38,11 @@ def orchestrated(settings: Settings) -> Iterator[None]:
         **{name: item.bytes for name, item in roundlock.read(settings.rounds_lock_path).items()},
     }
     with server.temporary(settings.home / "orchestrator.log"), progress.shown(expected, is_quiet()):
-        yield
+        try:
+            yield
+        finally:
+            # The process ends soon, which begins with another look at all of it: a second or two.
+            gc.freeze()
 
 
 def is_debug() -> bool:
