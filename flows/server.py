@@ -27,6 +27,10 @@ _NAME = "orchestrator"
 _LOGGERS = ("prefect.server", "uvicorn", "fastapi", "docket", "alembic", "sqlalchemy", "aiosqlite")
 
 
+# Where our own server listens, while there is one.
+_own_url = ""
+
+
 class ServerFailed(RuntimeError):
     """The orchestrator's server did not start."""
 
@@ -41,20 +45,31 @@ def temporary(log_path: Path) -> Iterator[None]:
     Raises:
         ServerFailed: it ended at once or did not answer in time.
     """
+    global _own_url
     if _is_configured():
         yield
         return
     with socket.socket() as listener:
         # Bound from the first to the last moment: nobody else gets the port in between.
         listener.bind(("127.0.0.1", 0))
-        os.environ["PREFECT_API_URL"] = f"http://127.0.0.1:{listener.getsockname()[1]}/api"
+        _own_url = f"http://127.0.0.1:{listener.getsockname()[1]}/api"
+        os.environ["PREFECT_API_URL"] = _own_url
         try:
             # All of it here: threads that import what imports each other see halves of it.
             server = _server()
-            with _complaints(log_path), _running(server, listener, log_path):
+            with _complaints(log_path), _running(server, listener, log_path), _unwatched():
                 yield
         finally:
             del os.environ["PREFECT_API_URL"]
+
+
+def limit_tags(*tags: str) -> list[str]:
+    """Tags of a task by which a server may limit how many run at once; none for our own server.
+
+    It has no limits. To ask it takes two requests a task, and two at once may find its database
+    busy and wait for seconds.
+    """
+    return [] if _own_url and os.environ.get("PREFECT_API_URL") == _own_url else list(tags)
 
 
 def _server() -> uvicorn.Server:
@@ -84,6 +99,18 @@ def _running(server: uvicorn.Server, listener: socket.socket, log_path: Path) ->
     finally:
         server.should_exit = True
         thread.join(_FAREWELL_S + 1)
+
+
+@contextmanager
+def _unwatched() -> Iterator[None]:
+    """No heartbeats of flows: a server that ends with them looks for no dead ones.
+
+    The thread that sends them ends at a full second.
+    """
+    from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
+
+    with temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}):
+        yield
 
 
 def _await(server: uvicorn.Server, thread: threading.Thread, log_path: Path) -> None:

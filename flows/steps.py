@@ -14,6 +14,7 @@ from prefect.cache_policies import NO_CACHE
 
 from flows import progress, runners
 from flows.errors import explain
+from flows.server import limit_tags
 from gpurank.declared.validation import ValidationFailed, ValidationReport
 from gpurank.settings import Settings
 from gpurank.versions import remote, roundlock
@@ -103,7 +104,8 @@ def ingest_rounds(
     # The largest first: the cores then end at about the same time.
     known = roundlock.shipped()
     order = sorted(names, key=lambda name: -(known[name].bytes if name in known else 1 << 40))
-    futures = {name: ingest_round.submit(name, settings, from_shipped, share) for name in order}
+    ingest_one = ingest_round.with_options(tags=limit_tags("ingest"))
+    futures = {name: ingest_one.submit(name, settings, from_shipped, share) for name in order}
     outcomes = []
     for name in names:
         found = futures[name].result(raise_on_failure=False)
@@ -135,7 +137,7 @@ def analysis_task(step: assemble.Step) -> Callable[..., Any]:
     return task(
         name=step.name,
         task_run_name=step.name,
-        tags=["analyze"],
+        tags=limit_tags("analyze"),
         cache_policy=NO_CACHE,
         persist_result=False,
     )(step.run)

@@ -31,8 +31,6 @@ _BYTES, _FILES = range(2)
 _POLL_S = 0.3
 _FAREWELL_S = 5.0
 _SWITCH_S = 0.0002
-# What a reading process needs.
-_PRELOADED = ("tasks.parse", "tasks.partners", "tasks.snapshot")
 # Shared with the parent: bytes and files read so far. No lock: it has one writer.
 _gauge: Any = None
 
@@ -129,7 +127,7 @@ def _context() -> BaseContext:
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(list(_PRELOADED))
+    context.set_forkserver_preload(["tasks.preloaded_reader"])
     return context
 
 

@@ -20,11 +20,11 @@ from gpurank.settings import load
 
 environment.prepare(load(home=sys.argv[1]))
 with server.temporary(Path(sys.argv[1]) / "orchestrator.log"):
-    print(os.environ["PREFECT_API_URL"], flush=True)
+    print(os.environ["PREFECT_API_URL"], *server.limit_tags("ingest"), flush=True)
     logging.getLogger("docket.worker").error("a complaint of the server")
     logging.getLogger("elsewhere").error("a complaint of ours")
     sys.stdin.read()
-print("after", "PREFECT_API_URL" in os.environ, flush=True)
+print("after", "PREFECT_API_URL" in os.environ, *server.limit_tags("ingest"), flush=True)
 """
 
 
@@ -57,7 +57,7 @@ def test_it_is_there_for_the_block_and_complains_to_its_log(tmp_path: Path) -> N
     url = child.stdout.readline().strip()
     assert is_healthy(url)
     told, complained = child.communicate("")
-    assert (child.returncode, told.split()) == (0, ["after", "False"])
+    assert (child.returncode, told.split()) == (0, ["after", "False", "ingest"])
     assert not is_healthy(url)
     assert "ours" in complained
     assert "of the server" not in complained

@@ -1,0 +1,22 @@
+"""What the process that reading ones are forked from does once (tasks.worker).
+
+It imports what they import and makes what they all make.
+"""
+
+from __future__ import annotations
+
+import gc
+from importlib import import_module
+
+from gpurank.declared.contracts import contract
+from gpurank.declared.rounds import declared_rounds
+
+# All of it stays. Looking for garbage in it, in a child, would make copies of pages that are shared.
+gc.disable()
+for _name in ("tasks.ingest", "tasks.parse", "tasks.partners", "tasks.snapshot"):
+    import_module(_name)
+declared_rounds()
+for _name in import_module("gpurank.logs.rawround").TABLES:
+    contract(f"raw.{_name}").arrow_schema()
+gc.freeze()
+gc.enable()
