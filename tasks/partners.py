@@ -13,7 +13,6 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from multiprocessing import connection
 from multiprocessing.connection import Connection
 from multiprocessing.context import BaseContext
 from multiprocessing.sharedctypes import RawArray
@@ -28,8 +27,6 @@ from gpurank.logs.reading import CHUNK_B, Reading
 
 # A list of files is as long as it must be to pass CHUNK_B; one that is longer still is read here.
 _STORE_B = 2 * CHUNK_B
-# Lists that a partner has at once: one that it reads, one that it finds when it is done.
-_LANES = 2
 
 
 class PartnerDied(RuntimeError):
@@ -50,15 +47,11 @@ class Lane:
 _lanes: list[Lane] = []
 
 
-def lanes(context: BaseContext) -> tuple[list[Lane], list[Lane]]:
-    """The reading process's ends of the lanes to one partner, and the partner's."""
-    here, there = [], []
-    for _ in range(_LANES):
-        store = RawArray("B", _STORE_B)
-        one, other = context.Pipe()
-        here.append(Lane(one, store))
-        there.append(Lane(other, store))
-    return here, there
+def lane(context: BaseContext) -> tuple[Lane, Lane]:
+    """The reading process's end of a way to a partner, and the partner's."""
+    store = RawArray("B", _STORE_B)
+    here, there = context.Pipe()
+    return Lane(here, store), Lane(there, store)
 
 
 def join(joined: Sequence[Lane]) -> None:
@@ -77,9 +70,9 @@ def each(read: Read, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, Found]]:
         yield from in_turn(read, chunks)
         return
     idle: SimpleQueue[Lane] = SimpleQueue()
-    for lane in _lanes:
-        lane.link.send(read)
-        idle.put(lane)
+    for one in _lanes:
+        one.link.send(read)
+        idle.put(one)
     coming: deque[tuple[Chunk, Future[Found]]] = deque()
     with ThreadPoolExecutor(len(_lanes)) as pool:
         for chunk in chunks:
@@ -101,55 +94,52 @@ def _done(found: Found) -> Future[Found]:
 
 
 def _ask(idle: SimpleQueue[Lane], chunk: Chunk) -> Found:
-    lane = idle.get()
+    one = idle.get()
     try:
-        with lane.view() as view:
+        with one.view() as view:
             position = 0
             for file in chunk:
                 view[position : (position := position + len(file.data))] = file.data
-        lane.link.send([(file.path, len(file.data), file.withheld_reason) for file in chunk])
-        readings, size_b, batch, failure = lane.link.recv()
+        one.link.send([(file.path, len(file.data), file.withheld_reason) for file in chunk])
+        readings, size_b, batch, failure = one.link.recv()
         if size_b:
-            with lane.view() as view:
+            with one.view() as view:
                 batch = pa.ipc.open_stream(bytes(view[:size_b])).read_next_batch()
     except (EOFError, OSError):
         raise PartnerDied from None
     finally:
-        idle.put(lane)
+        idle.put(one)
     if failure is not None:
         raise failure
     return readings, batch
 
 
-def assist(joined: Sequence[Lane]) -> None:
+def assist(joined: Lane) -> None:
     """Read what is asked for until nobody asks any more; in the partner's process."""
-    waiting = {lane.link: lane for lane in joined}
-    reads: dict[Connection, Read] = {}
-    while waiting:
-        for link in connection.wait(list(waiting)):
-            assert isinstance(link, Connection)
-            try:
-                if link in reads:
-                    _answer(waiting[link], reads[link])
-                else:
-                    reads[link] = link.recv()
-            except (EOFError, OSError):
-                del waiting[link]
+    read: Read | None = None
+    try:
+        while True:
+            asked = joined.link.recv()
+            if callable(asked):
+                read = asked  # how to read what comes
+            elif read is not None:
+                _answer(joined, read, asked)
+    except (EOFError, OSError):
+        return
 
 
-def _answer(lane: Lane, read: Read) -> None:
-    headers = lane.link.recv()
+def _answer(joined: Lane, read: Read, headers: list[tuple[str, int, str | None]]) -> None:
     readings: list[Reading] = []
     batch: pa.RecordBatch | None = None
     failure: Exception | None = None
     size_b = 0
-    with lane.view() as view:
+    with joined.view() as view:
         try:
             readings, batch = read(_received(view, headers))
             size_b = _written(view, batch)
         except Exception as error:
             failure = error
-    lane.link.send((readings, size_b, None if size_b else batch, failure))
+    joined.link.send((readings, size_b, None if size_b else batch, failure))
 
 
 def _received(view: memoryview, headers: list[tuple[str, int, str | None]]) -> Chunk:

@@ -94,11 +94,11 @@ def _partners(context: BaseContext, count: int) -> Iterator[list[Lane]]:
     ours: list[Lane] = []
     processes = []
     for _ in range(count):
-        here, there = partners.lanes(context)
+        here, there = partners.lane(context)
         process = context.Process(target=_assist, args=(there,), daemon=True)  # type: ignore[attr-defined]
         process.start()
-        _close(there)
-        ours += here
+        there.link.close()
+        ours.append(here)
         processes.append(process)
     try:
         yield ours
@@ -114,9 +114,9 @@ def _close(lanes: Iterable[Lane]) -> None:
         lane.link.close()
 
 
-def _assist(lanes: list[Lane]) -> None:
+def _assist(lane: Lane) -> None:
     _start(None, [])
-    partners.assist(lanes)
+    partners.assist(lane)
 
 
 def _context() -> BaseContext:

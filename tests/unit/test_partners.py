@@ -61,19 +61,24 @@ def test_the_same_bytes_whoever_reads(tmp_path: Path, count: int) -> None:
 
 
 @contextmanager
-def lanes_to(target: Any) -> Iterator[None]:
-    """Lanes to a thread that stands for the partner's process."""
-    here, there = partners.lanes(get_context("spawn"))
+def lane_to(target: Any) -> Iterator[None]:
+    """A lane to a thread that stands for the partner's process."""
+    here, there = partners.lane(get_context("spawn"))
     beside = threading.Thread(target=target, args=(there,))
     beside.start()
-    partners.join(here)
+    partners.join([here])
     try:
         yield
     finally:
         partners.join([])
-        for lane in here:
-            lane.link.close()
+        here.link.close()
         beside.join()
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lists of files so short that there are many."""
+    monkeypatch.setattr("gpurank.logs.reading.CHUNK_B", 1 << 17)
 
 
 def tables(each: Any) -> dict[str, list[Any]]:
@@ -84,16 +89,15 @@ def tables(each: Any) -> dict[str, list[Any]]:
     return found
 
 
+@pytest.mark.usefixtures("small")
 def test_rows_that_do_not_fit_the_shared_memory_come_another_way(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     expected = tables(in_turn)
-    monkeypatch.setattr("gpurank.logs.reading.CHUNK_B", 1 << 17)
-    assert tables(in_turn) == expected
     # Room for most lists of files, and not for what is read in any of them.
     monkeypatch.setattr(partners, "_STORE_B", 1 << 18)
     monkeypatch.setattr(partners, "_written", lambda view, batch: 0)
-    with lanes_to(partners.assist):
+    with lane_to(partners.assist):
         assert tables(partners.each) == expected
 
 
@@ -112,10 +116,27 @@ def refusing(chunk: Chunk) -> Found:
 def test_what_a_partner_raised_is_raised_here() -> None:
     chunk: Chunk = list(files()[:1])
     with (
-        lanes_to(partners.assist),
+        lane_to(partners.assist),
         pytest.raises(ValueError, match=r"cannot read Acme/results/box/bert/result_0\.txt"),
     ):
         list(partners.each(refusing, [chunk] * 9))
+
+
+@pytest.mark.usefixtures("small")
+def test_partners_read_again_after_a_reading_that_was_broken_off() -> None:
+    # As an archive whose files turn out to be in another order makes it.
+    expected = tables(in_turn)
+
+    def broken_off(read: Any, chunks: Any) -> Any:
+        for number, found in enumerate(partners.each(read, chunks)):
+            if number == 2:
+                raise ValueError("another order")
+            yield found
+
+    with lane_to(partners.assist):
+        with pytest.raises(ValueError, match="another order"):
+            tables(broken_off)
+        assert tables(partners.each) == expected
 
 
 def killing(chunk: Chunk) -> Found:
