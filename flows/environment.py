@@ -16,6 +16,8 @@ _DEFAULTS = {
     # at each start: with a Dask runner half a second and 25 MB.
     "PREFECT_API_BLOCKS_REGISTER_ON_START": "false",
     "PREFECT_MEMOIZE_BLOCK_AUTO_REGISTRATION": "false",
+    # Arrow's usual pool keeps what it was given once.
+    "ARROW_DEFAULT_MEMORY_POOL": "system",
     # A loaded machine takes longer than the 20 s that is waited for by default.
     "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",
 }

@@ -6,6 +6,7 @@ Plain functions: flows wrap them. The caller holds the run lock.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -78,17 +79,18 @@ def ingest_round(
     known = store.known(round_id, snapshot.fingerprint, code)
     if known is not None:
         return _in_use(known, store, settings, "unchanged")
-    with store.building(round_id) as folder:
+    with store.building(round_id) as folder, ExitStack() as turn:
+        turn.enter_context(share.turn())
         read = read_round, snapshot, settings.cache_dir, folder
-        with share.turn():
-            run_alone(*read, follow=follow, partner_count=share.partners)
+        run_alone(*read, follow=follow, partner_count=share.partners)
         draft = replace(
             _manifest(snapshot, folder, code),
             source_date=source_date(snapshot, settings.cache_dir),
             run_id=settings.run_id,
         )
         if not store.has(round_id, draft.version_id):
-            failure = validated(folder, draft, store, settings)
+            # Counting takes the memory of a reader; the next round is read from its end on.
+            failure = validated(folder, draft, store, settings, turn.close)
             if failure is not None:
                 store.seal(folder, replace(draft, state="failed", failure=str(failure)))
                 raise failure
@@ -148,11 +150,16 @@ def row_counts(folder: Path) -> dict[str, int]:
 
 
 def validated(
-    folder: Path, draft: Manifest, store: Store, settings: Settings
+    folder: Path,
+    draft: Manifest,
+    store: Store,
+    settings: Settings,
+    counted: Callable[[], None] | None = None,
 ) -> ValidationFailed | None:
     """Check a version that is being built; keep its failed checks as issue rows and a page.
 
     Gives the failure where a critical check failed, so that the caller can keep the version.
+    ``counted`` is called between counting what offends and judging it.
     """
     from gpurank.declared.validation import ValidationFailed
     from tasks.validate import validate_version
@@ -161,7 +168,8 @@ def validated(
     failure = None
     try:
         is_large = draft.form == "full"
-        report = validate_version(folder, draft.round_id, previous, draft.form, is_large)
+        options = previous, draft.form, is_large, counted
+        report = validate_version(folder, draft.round_id, *options)
     except ValidationFailed as error:
         report, failure = error.report, error
     _add_issues(folder, report)

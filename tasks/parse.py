@@ -24,7 +24,7 @@ _COMPRESSION = {"compression": "zstd", "compression_level": 1}
 _REPEATING = {"use_dictionary": ["path", "dialect", "key", "metadata", "event_type"]}
 # Files are fetched in pieces of so many bytes, so many pieces ahead of the reading.
 _PIECE_B = 2 << 20
-_PIECES = 5
+_PIECES = 3
 
 
 @dataclass(slots=True)

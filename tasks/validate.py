@@ -63,6 +63,7 @@ def validate_version(
     previous_counts: Mapping[str, int] | None = None,
     form: str = "full",
     is_counted_apart: bool = False,
+    counted_so_far: Callable[[], None] | None = None,
 ) -> ValidationReport:
     """Check one raw version's Parquet files against expectations/raw, before it is published.
 
@@ -75,6 +76,7 @@ def validate_version(
             gpurank.versions.store.Manifest); the SQL of checks sees it as ``getvariable('form')``.
         is_counted_apart: count offending rows in a process that ends then: the memory that this
             takes, some 80 MB, stays with nobody.
+        counted_so_far: called when that is done and the judging begins.
 
     Returns:
         The report; its warnings become issue rows (gpurank.declared.validation.issue_rows).
@@ -92,6 +94,8 @@ def validate_version(
         }
     arguments = version_dir, f"raw {round_id}", previous_counts, form
     counted = run_alone(_counted, *arguments) if is_counted_apart else _counted(*arguments)
+    if counted_so_far is not None:
+        counted_so_far()
     return _passed(counted.begin()())
 
 
