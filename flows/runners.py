@@ -33,7 +33,7 @@ _CLASSES = {"dask": ("prefect_dask", "DaskTaskRunner"), "ray": ("prefect_ray", "
 
 
 def task_runner(workers: int | None = None) -> Any:
-    """The configured task runner; ``workers`` rounds at once (default: the cores).
+    """The configured task runner; ``workers`` tasks at once (default: the cores).
 
     Raises:
         SettingsError: an unknown kind, or one whose packages are not installed.
