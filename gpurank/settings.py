@@ -25,7 +25,7 @@ class Settings:
     ``home`` is the data folder, ``source`` where rounds come from (a mirror folder, a Git URL or
     path, or a template with ``{round}``; None: shipped facts or the public repositories).
     ``lambda_chips`` is the rental, in chips, that a minute of waiting is worth. ``workers`` is
-    the number of rounds parsed, and of benchmarks analysed, side by side. ``bootstraps`` is how
+    the number of processes that read rounds, and that analyse benchmarks. ``bootstraps`` is how
     many resamples tell how stable a finding is (None: the method's own numbers; 0: none, what
     depends on them is null). ``seed`` fixes every random draw.
     ``accept_shrink`` publishes even though a table lost more rows than its contract allows.
