@@ -210,7 +210,7 @@ class _Library:
         suite = self._gx.ExpectationSuite(name="all", expectations=loaded)
         batch = self._whole.get_batch({"dataframe": frame})
         options: dict[str, Any] = {
-            "result_format": "SUMMARY", "partial_unexpected_count": EXAMPLES
+            "result_format": "BASIC", "partial_unexpected_count": EXAMPLES
         }  # fmt: skip
         if named_by is not None:
             options |= {"result_format": "COMPLETE", "unexpected_index_column_names": [named_by]}

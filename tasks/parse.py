@@ -22,6 +22,8 @@ _COMPRESSION = {"compression": "zstd", "compression_level": 1}
 # Texts that repeat; a dictionary of all others is built and thrown away at the price of a quarter
 # of the writing time.
 _REPEATING = {"use_dictionary": ["path", "dialect", "key", "metadata", "event_type"]}
+# The least and the greatest of texts that are not in order find nothing.
+_ORDERED = {"write_statistics": ["path", "line_number", "record_number"]}
 # Files are fetched in pieces of so many bytes, so many pieces ahead of the reading.
 _PIECE_B = 2 << 20
 _PIECES = 3
@@ -141,7 +143,8 @@ def _followed(
 
 def _event_writer(target_dir: Path) -> pq.ParquetWriter:
     schema = contract("raw.event").arrow_schema()
-    return pq.ParquetWriter(target_dir / "event.parquet", schema, **_COMPRESSION, **_REPEATING)
+    options = _COMPRESSION | _REPEATING | _ORDERED
+    return pq.ParquetWriter(target_dir / "event.parquet", schema, **options)
 
 
 def _write(path: Path, batch: pa.RecordBatch) -> None:

@@ -105,7 +105,7 @@ def _counted(
     import duckdb
 
     # Rounds are read and checked beside each other: a thread more takes memory and gains nothing.
-    with duckdb.connect(config={"threads": 1}) as con:
+    with duckdb.connect(config={"threads": 2}) as con:
         con.execute("create schema raw")
         con.execute("set variable form = ?", [form])
         for path in sorted(version_dir.glob("*.parquet")):

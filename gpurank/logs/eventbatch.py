@@ -26,6 +26,12 @@ class _Codes(dict[str | None, int]):
     def of(self, texts: Sequence[str | None]) -> NDArray[np.int32]:
         return np.fromiter(map(self.__getitem__, texts), np.int32, len(texts))
 
+    def of_few(self, texts: Sequence[str | None]) -> NDArray[np.int32]:
+        """The same of texts that are mostly all one."""
+        if texts.count(texts[0]) == len(texts):
+            return np.full(len(texts), self[texts[0]], np.int32)
+        return self.of(texts)
+
 
 class EventBatch:
     """Collects the records of some files, one file after the other."""
@@ -50,8 +56,9 @@ class EventBatch:
         self._put("path", self._codes["path"].of([path]))
         self._put("line_number", np.array(records.line_number, np.int32))
         self._put("time_ms", np.array(records.time_ms, np.float64))
-        self._put("is_decodable", np.array(records.is_decodable, np.bool_))
-        for name in ("dialect", "key", "event_type"):
+        self._put("is_decodable", _flags(records.is_decodable))
+        self._put("dialect", self._codes["dialect"].of_few(records.dialect))
+        for name in ("key", "event_type"):
             self._put(name, self._codes[name].of(getattr(records, name)))
         for name in _TEXTS:
             texts: Sequence[JsonText] = getattr(records, name)
@@ -82,6 +89,10 @@ class EventBatch:
         if field.name == "is_decodable":
             return _numbers(np.packbits(values, bitorder="little"), field.type, len(values))
         return _numbers(values, field.type, absent=np.isnan(values) if field.nullable else None)
+
+
+def _flags(flags: Sequence[bool]) -> NDArray[np.bool_]:
+    return np.ones(len(flags), np.bool_) if all(flags) else np.array(flags, np.bool_)
 
 
 def _numbers(

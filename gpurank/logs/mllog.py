@@ -229,14 +229,15 @@ def _make_text(records: Records, between: bytes) -> None:
             column[:] = [blank_contacts(bytes(one)) for one in column]
         elif is_text and not between:
             records.keep_joined(name, text)
-    contact_keys = {key for key in set(records.key) if is_contact_key(key)}
+    keys = set(records.key)
+    contact_keys = {key for key in keys if is_contact_key(key)}
     if contact_keys:
         records.keep_joined("value", b"")
         for number, key in enumerate(records.key):
             if key in contact_keys:
                 records.value[number] = b'""'
-    for names in (records.key, records.event_type):
-        if any(name is not None and "@" in name for name in set(names)):
+    for names, distinct in ((records.key, keys), (records.event_type, set(records.event_type))):
+        if any(name is not None and "@" in name for name in distinct):
             names[:] = [name and blank_contacts(name.encode()).decode() for name in names]
 
 

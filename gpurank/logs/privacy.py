@@ -7,6 +7,7 @@ also stand in free text. They tell nothing about a result.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 # Anchored at the start of a word, so that a long text without an address costs linear time.
 _WORD = rb"[^\s\"'<>()\[\]{},;:=\\|@]"
@@ -24,6 +25,7 @@ def may_hold_contact(data: bytes) -> bool:
     return b"@" in data or b"poc_" in data or (b"\\" in data and b"\\u0040" in data)
 
 
+@lru_cache(4096)
 def is_contact_key(key: str | None) -> bool:
     """Whether a record's key says that its value is a contact person."""
     if key is None:
