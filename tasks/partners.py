@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from gpurank.logs.content import SourceFile
 from gpurank.logs.rawround import Chunk, Found, Read, in_turn
-from gpurank.logs.reading import CHUNK_B, Reading
+from gpurank.logs.reading import CHUNK_B, Named, Reading
 
 # A list of files is as long as it must be to pass CHUNK_B; one that is longer still is read here.
 _STORE_B = 2 * CHUNK_B
@@ -44,6 +44,15 @@ class Lane:
         return memoryview(self.store).cast("B")
 
 
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """What is still needed here of a file whose bytes a partner has."""
+
+    path: str
+    byte_count: int
+    sha256: str
+
+
 _lanes: list[Lane] = []
 
 
@@ -59,7 +68,7 @@ def join(joined: Sequence[Lane]) -> None:
     _lanes[:] = joined
 
 
-def each(read: Read, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, Found]]:
+def each(read: Read, chunks: Iterable[Chunk]) -> Iterator[tuple[Sequence[Named], Found]]:
     """Each list of files with what the partners read in it, in order; read here without any.
 
     Raises:
@@ -73,13 +82,14 @@ def each(read: Read, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, Found]]:
     for one in _lanes:
         one.link.send(read)
         idle.put(one)
-    coming: deque[tuple[Chunk, Future[Found]]] = deque()
+    coming: deque[tuple[Sequence[Named], Future[Found]]] = deque()
     with ThreadPoolExecutor(len(_lanes)) as pool:
         for chunk in chunks:
+            sent = [_Sent(file.path, file.byte_count, file.sha256) for file in chunk]
             if sum(len(file.data) for file in chunk) <= _STORE_B:
-                coming.append((chunk, pool.submit(_ask, idle, chunk)))
+                coming.append((sent, pool.submit(_ask, idle, chunk)))
             else:  # it has a file that is larger than any published
-                coming.append((chunk, _done(read(chunk))))
+                coming.append((sent, _done(read(chunk))))
             while coming and (coming[0][1].done() or len(coming) > len(_lanes)):
                 taken, found = coming.popleft()
                 yield taken, found.result()
@@ -94,13 +104,16 @@ def _done(found: Found) -> Future[Found]:
 
 
 def _ask(idle: SimpleQueue[Lane], chunk: Chunk) -> Found:
+    """What a partner finds in the files; empties the list when they are on their way."""
     one = idle.get()
     try:
         with one.view() as view:
             position = 0
             for file in chunk:
                 view[position : (position := position + len(file.data))] = file.data
-        one.link.send([(file.path, len(file.data), file.withheld_reason) for file in chunk])
+        headers = [(file.path, len(file.data), file.withheld_reason) for file in chunk]
+        chunk.clear()
+        one.link.send(headers)
         readings, size_b, batch, failure = one.link.recv()
         if size_b:
             with one.view() as view:

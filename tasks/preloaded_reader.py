@@ -18,14 +18,7 @@ from gpurank.declared.rounds import declared_rounds
 
 # All of it stays. A child that looks for garbage in it would make copies of pages that are shared.
 gc.disable()
-for _name in (
-    "duckdb",
-    "tasks.ingest",
-    "tasks.parse",
-    "tasks.partners",
-    "tasks.snapshot",
-    "tasks.validate",
-):
+for _name in ("tasks.ingest", "tasks.parse", "tasks.partners", "tasks.snapshot"):
     import_module(_name)
 declared_rounds()
 for _name in import_module("gpurank.logs.rawround").TABLES:

@@ -26,6 +26,12 @@ class _Folder:
     named: set[str] = field(default_factory=set)
 
 
+def checker_params(data: bytes) -> str | None:
+    """What a file for the consortium's checker says, in one line; None where it says nothing."""
+    text = " ".join(blank_contacts(data).decode("utf-8", "replace").split())
+    return text[:_LONGEST_PARAMS] or None
+
+
 class Folders:
     """Collects the folders at benchmark level while a round's files pass by."""
 
@@ -77,11 +83,10 @@ class Folders:
         if place.folder_id is not None and "/" not in below and has_run_start:
             self._folders[place.folder_id].extra_run_count += 1
 
-    def checker_params(self, place: Place, data: bytes) -> None:
+    def checker_params(self, place: Place, text: str | None) -> None:
         """Note what the submission told the consortium's checker to do otherwise (one line)."""
-        text = " ".join(blank_contacts(data).decode("utf-8", "replace").split())
         if place.folder_id is not None:
-            self._folders[place.folder_id].checker_params = text[:_LONGEST_PARAMS] or None
+            self._folders[place.folder_id].checker_params = text
 
     def system(self, path: str) -> None:
         """Note a system description."""

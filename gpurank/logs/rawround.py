@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from functools import partial
 from importlib.resources import files as resource_files
@@ -22,10 +22,10 @@ from gpurank.logs.folders import Folders
 from gpurank.logs.issues import Issues
 from gpurank.logs.layout import Place, run_number
 from gpurank.logs.power import PowerFacts, device_kind
-from gpurank.logs.reading import Reading, SourceFileLike, chunks, read_files
+from gpurank.logs.reading import Named, Reading, SourceFileLike, chunks, read_files
 from gpurank.logs.runs import RunFacts
-from gpurank.logs.scaling import read_scaling
-from gpurank.systems.descriptions import read_description
+from gpurank.logs.scaling import Scaling
+from gpurank.systems.descriptions import Description
 
 TABLES = ("source_file", "folder", "event", "run", "system", "scaling", "power", "issue")
 
@@ -43,14 +43,14 @@ _SHAPING_LOOKUPS = ("system_field.csv",)
 Chunk: TypeAlias = list[SourceFileLike]
 Found: TypeAlias = tuple[list[Reading], pa.RecordBatch | None]
 Read: TypeAlias = Callable[[Chunk], Found]
-Each: TypeAlias = Callable[[Read, Iterable[Chunk]], Iterator[tuple[Chunk, Found]]]
+Each: TypeAlias = Callable[[Read, Iterable[Chunk]], Iterator[tuple[Sequence[Named], Found]]]
 
 
 class ReconciliationError(RuntimeError):
     """What was seen is not what was written: a fault of the reader, never of the data."""
 
 
-def in_turn(read: Read, chunks_: Iterable[Chunk]) -> Iterator[tuple[Chunk, Found]]:
+def in_turn(read: Read, chunks_: Iterable[Chunk]) -> Iterator[tuple[Sequence[Named], Found]]:
     """Each list of files with what was read in it, here and one after the other."""
     return ((chunk, read(chunk)) for chunk in chunks_)
 
@@ -121,7 +121,7 @@ class _RoundReader:
             name: [] for name in TABLES if name not in ("event", "folder", "issue")
         }
 
-    def take(self, file: SourceFileLike, reading: Reading) -> None:
+    def take(self, file: Named, reading: Reading) -> None:
         """Note one file and what was read in it."""
         place = reading.place
         self.folders.see(place, is_read=reading.refusal is None)
@@ -131,7 +131,7 @@ class _RoundReader:
             self._withheld(file.path, place, reading.refusal)
         else:
             self._note_undecodable(file.path, reading)
-            kind, ignored = self._read(file, reading)
+            kind, ignored = self._read(file.path, reading)
         self.rows["source_file"].append(
             {
                 "path": file.path,
@@ -170,25 +170,25 @@ class _RoundReader:
                 reading.place.folder_id,
             )
 
-    def _read(self, file: SourceFileLike, reading: Reading) -> tuple[str, str | None]:
+    def _read(self, path: str, reading: Reading) -> tuple[str, str | None]:
         """(kind, why it gives no row) of a file that was read."""
         place = reading.place
         if reading.run is not None and reading.rule is not None:
-            self._run(file.path, place, reading.run, reading.rule)
-        elif place.kind == "system_description":
-            self._system(file, place)
-        elif place.kind == "scaling":
-            self._scaling(file, place)
+            self._run(path, place, reading.run, reading.rule)
+        elif reading.description is not None:
+            self._system(path, place, reading.description)
+        elif reading.scaling is not None:
+            self._scaling(path, place, reading.scaling)
         elif place.kind == "power":
-            return self._power(file.path, place, reading.power)
+            return self._power(path, place, reading.power)
         elif place.kind == "checker_params":
-            self.folders.checker_params(place, file.data)
+            self.folders.checker_params(place, reading.checker_params)
         elif place.kind == "marker":
             return "marker", "marks a folder; holds nothing"
         elif place.kind == "submission":
             return "submission", "names the submission's contact persons only"
         else:
-            return self._extra(file.path, reading)
+            return self._extra(path, reading)
         return place.kind, None
 
     def _extra(self, path: str, reading: Reading) -> tuple[str, str]:
@@ -218,14 +218,13 @@ class _RoundReader:
             }
         )
 
-    def _system(self, file: SourceFileLike, place: Place) -> None:
-        description = read_description(file.data, file.path)
-        self.folders.system(file.path)
+    def _system(self, path: str, place: Place, description: Description) -> None:
+        self.folders.system(path)
         for issue in description.issues:
-            self.issues.add(issue.level, issue.kind, issue.message, file.path, issue.line_number)
+            self.issues.add(issue.level, issue.kind, issue.message, path, issue.line_number)
         self.rows["system"].append(
             {
-                "path": file.path,
+                "path": path,
                 "submitter_folder": place.submitter_folder,
                 "package_folder": place.package_folder,
                 "system_folder": place.system_folder,
@@ -235,13 +234,13 @@ class _RoundReader:
             }
         )
 
-    def _scaling(self, file: SourceFileLike, place: Place) -> None:
-        factor, problem = read_scaling(file.data)
+    def _scaling(self, path: str, place: Place, scaling: Scaling) -> None:
+        factor, problem = scaling
         if problem is not None:
             level, kind, message = problem
-            self.issues.add(level, kind, message, file.path, folder_id=place.folder_id)
+            self.issues.add(level, kind, message, path, folder_id=place.folder_id)
         self.rows["scaling"].append(
-            {"path": file.path, "folder_id": place.folder_id, "scaling_factor": factor}
+            {"path": path, "folder_id": place.folder_id, "scaling_factor": factor}
         )
 
     def _power(self, path: str, place: Place, facts: PowerFacts | None) -> tuple[str, str | None]:

@@ -14,29 +14,37 @@ import pyarrow as pa
 
 from gpurank.declared.rounds import BenchmarkRule, Round, Rounds
 from gpurank.logs.eventbatch import EventBatch
+from gpurank.logs.folders import checker_params
 from gpurank.logs.layout import Place, classify
 from gpurank.logs.logview import LogView
 from gpurank.logs.mllog import Records, read_log, refused
 from gpurank.logs.power import PowerFacts, power_facts
 from gpurank.logs.runs import RunFacts, run_facts
+from gpurank.logs.scaling import Scaling, read_scaling
+from gpurank.systems.descriptions import Description, read_description
 
 #: Bytes of files that are read, and whose events are written, together.
 CHUNK_B = 4 << 20
 
 
-class SourceFileLike(Protocol):
-    """A file of a snapshot; gpurank.logs.content.SourceFile is one."""
+class Named(Protocol):
+    """What is known of a file without its bytes."""
 
     @property
     def path(self) -> str: ...
     @property
-    def data(self) -> bytes: ...
-    @property
-    def withheld_reason(self) -> str | None: ...
-    @property
     def byte_count(self) -> int: ...
     @property
     def sha256(self) -> str: ...
+
+
+class SourceFileLike(Named, Protocol):
+    """A file of a snapshot; gpurank.logs.content.SourceFile is one."""
+
+    @property
+    def data(self) -> bytes: ...
+    @property
+    def withheld_reason(self) -> str | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +52,8 @@ class Reading:
     """What one file holds; most files hold one kind of thing or nothing.
 
     ``refusal`` says why a file was not read. ``run`` and ``rule`` are there for a result log,
-    ``power`` for a power log that is one.
+    ``power`` for a power log that is one, ``description``, ``scaling`` (as read_scaling gives it)
+    and ``checker_params`` for files of that kind.
     """
 
     place: Place
@@ -56,6 +65,9 @@ class Reading:
     run: RunFacts | None = None
     rule: BenchmarkRule | None = None
     power: PowerFacts | None = None
+    description: Description | None = None
+    scaling: Scaling | None = None
+    checker_params: str | None = None
 
 
 def chunks(files: Iterable[SourceFileLike]) -> Iterator[list[SourceFileLike]]:
@@ -90,13 +102,24 @@ def read_files(
         if refusal is None and place.kind in ("result_log", "extra_log", "power"):
             records = read_log(file.data)
             events.add(file.path, records)
-            readings.append(_reading(file, place, records, round_, rounds))
+            readings.append(_log(file, place, records, round_, rounds))
         else:
-            readings.append(Reading(place, refusal))
+            readings.append(Reading(place, refusal) if refusal else _other(file, place))
     return readings, events.batch()
 
 
-def _reading(
+def _other(file: SourceFileLike, place: Place) -> Reading:
+    """The reading of a file that is no log."""
+    if place.kind == "system_description":
+        return Reading(place, description=read_description(file.data, file.path))
+    if place.kind == "scaling":
+        return Reading(place, scaling=read_scaling(file.data))
+    if place.kind == "checker_params":
+        return Reading(place, checker_params=checker_params(file.data))
+    return Reading(place)
+
+
+def _log(
     file: SourceFileLike, place: Place, records: Records, round_: Round, rounds: Rounds
 ) -> Reading:
     bad = records.is_decodable.count(False)

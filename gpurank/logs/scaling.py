@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, TypeAlias
 
 from gpurank.logs.quality import quantity, single_valued
+
+#: A factor and what is wrong with it: level, kind, message of an issue.
+Scaling: TypeAlias = tuple[float | None, tuple[str, str, str] | None]
 
 _SMALLEST, _LARGEST = 1.0, 2.0
 _USUAL = 1.25
 
 
-def read_scaling(data: bytes) -> tuple[float | None, tuple[str, str, str] | None]:
+def read_scaling(data: bytes) -> Scaling:
     """(factor, problem) of a scaling.json; a problem is (level, kind, message).
 
     The factor is None where it cannot be read or cannot be: the rules only ever scale back, by

@@ -119,7 +119,7 @@ def test_what_a_partner_raised_is_raised_here() -> None:
         lane_to(partners.assist),
         pytest.raises(ValueError, match=r"cannot read Acme/results/box/bert/result_0\.txt"),
     ):
-        list(partners.each(refusing, [chunk] * 9))
+        list(partners.each(refusing, [list(chunk) for _ in range(9)]))
 
 
 @pytest.mark.usefixtures("small")
@@ -146,7 +146,7 @@ def killing(chunk: Chunk) -> Found:
 
 def asking(read: Any) -> None:
     chunk: Chunk = list(files()[:1])
-    for _ in partners.each(read, [chunk] * 2):
+    for _ in partners.each(read, [list(chunk), list(chunk)]):
         pass
 
 
