@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from gpurank.declared.rounds import declared_rounds
@@ -175,3 +176,17 @@ def test_partners_end_with_the_reading(monkeypatch: pytest.MonkeyPatch) -> None:
     run_alone(asking, read_nothing, partner_count=2)
     # Two partners and the reading process.
     assert [one.exitcode for one in started] == [0, 0, 0]
+
+
+def crowded(folder: str) -> None:
+    """A round of one log whose rows take more room than its bytes; in the reading process."""
+    data = b':::MLLOG {"key": "a"}\n' * 250_000
+    file = SourceFile("Acme/results/box/bert/result_0.txt", data)
+    write_round([file], ROUND_ID, Path(folder), each=partners.each)
+
+
+def test_rows_that_take_more_room_than_their_files_come_over_the_connection(
+    tmp_path: Path,
+) -> None:
+    run_alone(crowded, str(tmp_path), partner_count=1)
+    assert pq.read_metadata(tmp_path / "event.parquet").num_rows == 250_000
