@@ -16,7 +16,7 @@ from gpurank.declared.contracts import contract
 from gpurank.declared.rounds import declared_rounds
 from gpurank.logs.content import content_hash
 from gpurank.logs.rawround import TABLES, Each, in_turn, read_round
-from gpurank.logs.reading import SourceFileLike
+from gpurank.logs.reading import SourceFileLike, chunks
 
 _COMPRESSION = {"compression": "zstd", "compression_level": 1}
 # Texts that repeat; a dictionary of all others is built and thrown away at the price of a quarter
@@ -24,9 +24,8 @@ _COMPRESSION = {"compression": "zstd", "compression_level": 1}
 _REPEATING = {"use_dictionary": ["path", "dialect", "key", "metadata", "event_type"]}
 # The least and the greatest of texts that are not in order find nothing.
 _ORDERED = {"write_statistics": ["path", "line_number", "record_number"]}
-# Files are fetched in pieces of so many bytes, so many pieces ahead of the reading.
-_PIECE_B = 2 << 20
-_PIECES = 3
+# Lists of files that are fetched ahead of the reading.
+_AHEAD = 2
 
 
 @dataclass(slots=True)
@@ -92,28 +91,18 @@ class _Taken:
     sha256: str
 
 
+def _taken(file: SourceFileLike) -> SourceFileLike:
+    return _Taken(file.path, file.data, file.withheld_reason, file.byte_count, file.sha256)
+
+
 def _ahead(files: Iterable[SourceFileLike]) -> Iterator[SourceFileLike]:
     """The same files; unpacking and hashing them happens beside the reading."""
-    source = iter(files)
+    source = chunks(map(_taken, files))
     with ThreadPoolExecutor(1) as fetching:
-        coming = deque(fetching.submit(_some, source) for _ in range(_PIECES))
-        while taken := coming.popleft().result():
-            coming.append(fetching.submit(_some, source))
-            yield from taken
-
-
-def _some(source: Iterator[SourceFileLike]) -> list[SourceFileLike]:
-    """The next files of some MB together, hashed; none at the end."""
-    taken: list[SourceFileLike] = []
-    size_b = 0
-    for file in source:
-        taken.append(
-            _Taken(file.path, file.data, file.withheld_reason, file.byte_count, file.sha256)
-        )
-        size_b += len(file.data)
-        if size_b >= _PIECE_B:
-            break
-    return taken
+        coming = deque(fetching.submit(next, source, None) for _ in range(_AHEAD))
+        while some := coming.popleft().result():
+            coming.append(fetching.submit(next, source, None))
+            yield from some
 
 
 def _count(counts: RoundCounts, table: str, batch: pa.RecordBatch) -> None:

@@ -5,7 +5,6 @@ It imports what they import and makes what they all make.
 
 from __future__ import annotations
 
-import gc
 import os
 from importlib import import_module
 
@@ -15,13 +14,11 @@ os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
 
 from gpurank.declared.contracts import contract
 from gpurank.declared.rounds import declared_rounds
+from tasks.forever import forever
 
-# All of it stays. A child that looks for garbage in it would make copies of pages that are shared.
-gc.disable()
-for _name in ("tasks.ingest", "tasks.parse", "tasks.partners", "tasks.snapshot"):
-    import_module(_name)
-declared_rounds()
-for _name in import_module("gpurank.logs.rawround").TABLES:
-    contract(f"raw.{_name}").arrow_schema()
-gc.freeze()
-gc.enable()
+with forever():
+    for _name in ("tasks.ingest", "tasks.parse", "tasks.partners", "tasks.snapshot"):
+        import_module(_name)
+    declared_rounds()
+    for _name in import_module("gpurank.logs.rawround").TABLES:
+        contract(f"raw.{_name}").arrow_schema()
