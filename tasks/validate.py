@@ -104,7 +104,7 @@ def _counted(
 ) -> Counted:
     import duckdb
 
-    # No round is read meanwhile (tasks/ingest.py): two cores are free, even the smallest machine's.
+    # No round is read meanwhile (tasks/ingest.py), so that a second core is free.
     with duckdb.connect(config={"threads": 2}) as con:
         con.execute("create schema raw")
         con.execute("set variable form = ?", [form])
