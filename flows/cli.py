@@ -63,7 +63,9 @@ Source = Annotated[
 Rounds = Annotated[str, typer.Option(help="v2.0,v3.0 or v1.0..v5.0 or all.")]
 Workers = Annotated[
     int | None,
-    typer.Option(help="Processes that read rounds or analyse benchmarks; default: the cores.", min=1),
+    typer.Option(
+        help="Processes that read rounds or analyse benchmarks; default: the cores.", min=1
+    ),
 ]
 Bootstraps = Annotated[
     int | None,

@@ -15,6 +15,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gpurank.declared.code_hash import hash_of_code
 from gpurank.declared.contracts import RUN_ID
 from gpurank.settings import Settings
 from gpurank.versions.store import read_manifest
@@ -78,14 +79,11 @@ def current(con: duckdb.DuckDBPyConnection) -> str:
 
 @cache
 def code_hash() -> str:
-    """SHA-256 of all code and declarations that an analysis is made by."""
-    root, found = Path(__file__).parent.parent, hashlib.sha256()
-    for name in _CODE:
-        for path in sorted((root / name).rglob("*.*")):
-            if path.suffix in _SUFFIXES:
-                data = path.read_bytes()
-                found.update(f"{path.relative_to(root).as_posix()} {len(data)}\n".encode() + data)
-    return found.hexdigest()
+    """SHA-256 of what the code and declarations mean that an analysis is made by."""
+    root = Path(__file__).parent.parent
+    paths = [path for name in _CODE for path in sorted((root / name).rglob("*.*"))]
+    kept = [path for path in paths if path.suffix in _SUFFIXES]
+    return hash_of_code((path.relative_to(root).as_posix(), path) for path in kept)
 
 
 def _settings_text(settings: Settings) -> str:

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
+from gpurank.declared.code_hash import hash_of_code
 from gpurank.declared.contracts import contract
 from gpurank.declared.rounds import BenchmarkRule, Round, Rounds, declared_rounds
 from gpurank.logs.folders import Folders
@@ -87,24 +88,24 @@ def read_round(
 def code_hash(round_id: str) -> str:
     """SHA-256 over what shapes a round's raw tables, hexadecimal.
 
-    The source of the reading modules, the raw contracts, and the round's own declaration with
-    its rules; editing another round's declaration does not change it.
+    The meaning of the reading modules (not their wording), the raw contracts, and the round's own
+    declaration with its rules; editing another round's declaration does not change it.
     """
-    digest = hashlib.sha256()
     package = resource_files("gpurank")
     here = [f"logs/{f.name}" for f in package.joinpath("logs").iterdir() if f.name.endswith(".py")]
-    for name in sorted((*_SHAPING, *here)):
-        digest.update(package.joinpath(name).read_bytes())
+    names = sorted((*_SHAPING, *here))
+    code = hash_of_code((name, package.joinpath(name)) for name in names)
+    digest = hashlib.sha256(code.encode())
     for table in TABLES:
         digest.update(str(contract(f"raw.{table}").arrow_schema()).encode())
     for name in _SHAPING_LOOKUPS:
         digest.update(resource_files("warehouse").joinpath("lookups", name).read_bytes())
     rounds = declared_rounds()
     round_ = rounds.get(round_id)
-    names = sorted(rounds.document["benchmarks"]) + sorted(
+    folders = sorted(rounds.document["benchmarks"]) + sorted(
         {alias["folder"] for alias in rounds.document["folder_aliases"]}
     )
-    declaration = [asdict(round_), [asdict(rounds.rule(round_id, name)) for name in names]]
+    declaration = [asdict(round_), [asdict(rounds.rule(round_id, name)) for name in folders]]
     digest.update(json.dumps(declaration, sort_keys=True, default=str).encode())
     return digest.hexdigest()
 
