@@ -6,8 +6,8 @@ RUN apt-get update \
     && rm -rf /var/lib/apt/lists/*
 
 WORKDIR /srv/gpurank/app
-COPY requirements.lock ./
-RUN pip install --no-cache-dir --require-hashes --requirement requirements.lock
+COPY requirements/run.lock requirements/run.lock
+RUN pip install --no-cache-dir --require-hashes --requirement requirements/run.lock
 COPY . .
 RUN pip install --no-cache-dir --no-deps --no-build-isolation --editable . \
     && useradd --create-home --uid 10001 gpurank \

@@ -22,7 +22,7 @@ demo: $(BIN)/.run-ready ## run the whole workflow on the shipped rounds and show
 	 $(BIN)/gpurank top --benchmark llama2_70b_lora --round v5.0 && \
 	 echo "next: GPURANK_HOME=$$GPURANK_HOME $(BIN)/gpurank --help" >&2
 
-test: $(BIN)/.test-ready ## run the tests (TESTS="tests/unit/test_identity.py" for some)
+test: $(BIN)/.test-ready ## run the tests (TESTS="tests/unit/gpurank/systems/test_identity.py" for some)
 	@$(BIN)/pytest $(TESTS)
 
 lint: $(BIN)/.test-ready ## style, layers
@@ -32,24 +32,24 @@ types: $(BIN)/.test-ready ## static types
 	@$(BIN)/mypy
 
 lock: ## pin every dependency by version and hash again (needs uv)
-	$(LOCK) --output-file requirements.lock
-	$(LOCK) --group dev --constraint requirements.lock --output-file requirements-dev.lock
-	$(LOCK) --group docs --constraint requirements.lock --output-file requirements-docs.lock
-	$(PIN) --no-deps --group axe --output-file requirements-axe.lock
-	$(PIN) --group audit --constraint requirements-dev.lock --output-file requirements-audit.lock
+	$(LOCK) --output-file requirements/run.lock
+	$(LOCK) --group dev --constraint requirements/run.lock --output-file requirements/dev.lock
+	$(LOCK) --group docs --constraint requirements/run.lock --output-file requirements/docs.lock
+	$(PIN) --no-deps --group axe --output-file requirements/axe.lock
+	$(PIN) --group audit --constraint requirements/dev.lock --output-file requirements/audit.lock
 
 facts: $(BIN)/.run-ready ## rebuild the shipped facts: make facts SOURCE=<mirror folder or URL template>
 	@test -n "$(SOURCE)" || { echo "make facts SOURCE=<mirror folder, or a template with {round}>" >&2; exit 2; }
 	$(BIN)/gpurank facts build --source "$(SOURCE)"
 
 docs: $(BIN)/.run-ready ## write docs/tables.md from the contracts and docs/method.md's tables from the shipped rounds
-	@$(BIN)/python -m gpurank.declared.dictionary > docs/tables.md
+	@$(BIN)/python -m tools.docs.dictionary > docs/tables.md
 	@export GPURANK_HOME=data/docs && $(BIN)/gpurank run && \
-	 $(BIN)/python -m gpurank.pages.method docs/method.md
+	 $(BIN)/python -m tools.docs.method_tables docs/method.md
 
 bench: $(BIN)/.run-ready ## measure against the official parser: make bench SOURCE=<mirror folder>
 	@test -n "$(SOURCE)" || { echo "make bench SOURCE=<mirror folder of the rounds' archives>" >&2; exit 2; }
-	$(BIN)/python -m benchmarks.run --source "$(SOURCE)" --output data/bench/figures.json
+	$(BIN)/python -m tools.benchmarks.run --source "$(SOURCE)" --output data/bench/figures.json
 
 site: $(BIN)/.site-ready ## build the documentation site into build/site
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
@@ -64,14 +64,14 @@ dist: $(BIN)/.run-ready ## build wheel and source archive into dist/, with their
 fuzz: $(BIN)/.test-ready ## fuzz each target: make fuzz SECONDS=60 (TARGETS="reader system archive lookups")
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check "atheris>=3.0" || \
 	 { echo "atheris has no package for this Python; make test fuzzes with Hypothesis instead" >&2; exit 2; }
-	@for t in $(or $(TARGETS),reader system archive lookups); do $(BIN)/python -m fuzz.run $$t --seconds $(or $(SECONDS),60) || exit 1; done
+	@for t in $(or $(TARGETS),reader system archive lookups); do $(BIN)/python -m tools.fuzz.run $$t --seconds $(or $(SECONDS),60) || exit 1; done
 
 mutate: $(BIN)/.test-ready ## damage published files and judge: make mutate SOURCE=<mirror folder> (COUNT=10000 SEED=1)
 	@test -n "$(SOURCE)" || { echo "make mutate SOURCE=<mirror folder of the rounds' archives>" >&2; exit 2; }
-	@$(BIN)/python -m fuzz.mutate --source "$(SOURCE)" --count $(or $(COUNT),10000) --seed $(or $(SEED),1)
+	@$(BIN)/python -m tools.fuzz.mutate --source "$(SOURCE)" --count $(or $(COUNT),10000) --seed $(or $(SEED),1)
 
 audit: $(BIN)/.audit-ready ## licences, bill of materials, known vulnerabilities (STRICT=1: no answer fails)
-	@$(BIN)/python -m supply.audit --sbom data/sbom.cdx.json $(if $(STRICT),--strict)
+	@$(BIN)/python -m tools.supply.audit --sbom data/sbom.cdx.json $(if $(STRICT),--strict)
 
 coverage: $(BIN)/.test-ready ## branches of gpurank/ that the quick tests reach; less than 95 % fails
 	@$(BIN)/pytest tests/unit tests/sql tests/cases tests/hostile --cov --cov-report=term --cov-fail-under=95
@@ -84,21 +84,21 @@ $(BIN)/python:
 	@echo "creating $(VENV) with $$($(PYTHON) --version)" >&2
 	@$(PYTHON) -m venv $(VENV) || { echo "python could not make a virtual environment; on Debian and Ubuntu: apt install python3-venv" >&2; rm -rf $(VENV); exit 2; }
 
-$(BIN)/.run-ready: $(BIN)/python requirements.lock pyproject.toml
+$(BIN)/.run-ready: $(BIN)/python requirements/run.lock pyproject.toml
 	@echo "installing the pinned packages (once, about a minute)" >&2
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/run.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
-$(BIN)/.test-ready: $(BIN)/.run-ready requirements-dev.lock requirements-axe.lock
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements-axe.lock
+$(BIN)/.test-ready: $(BIN)/.run-ready requirements/dev.lock requirements/axe.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements/axe.lock
 	@touch $@
 
-$(BIN)/.audit-ready: $(BIN)/.test-ready requirements-audit.lock
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-audit.lock
+$(BIN)/.audit-ready: $(BIN)/.test-ready requirements/audit.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/audit.lock
 	@touch $@
 
-$(BIN)/.site-ready: $(BIN)/.run-ready requirements-docs.lock
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-docs.lock
+$(BIN)/.site-ready: $(BIN)/.run-ready requirements/docs.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/docs.lock
 	@touch $@

@@ -1,1 +1,1 @@
-"""The order of things: Prefect flows and the command line."""
+"""Prefect flows: the pipelines, stage by stage."""

@@ -9,9 +9,11 @@ from typing import Annotated
 from prefect import flow
 from pydantic import Field
 
-from flows import artifacts, runners, steps
+from flows import artifacts
+from flows import prefect_tasks as steps
+from flows.prefect_runtime import task_runner as runners
 from gpurank.settings import SettingsError, load
-from gpurank.versions.history import moment
+from gpurank.store.history import moment
 
 
 @flow(

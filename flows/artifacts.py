@@ -10,11 +10,11 @@ from typing import Any
 from prefect.artifacts import create_markdown_artifact, create_table_artifact
 
 from gpurank.answers.notes import footnotes_of
-from gpurank.answers.reading import Answer, ask, open_warehouse
+from gpurank.answers.warehouse import Answer, ask, open_warehouse
 from gpurank.declared.validation import ValidationReport
-from gpurank.operations.watching import WatchRecord
+from gpurank.operations.watch_record import WatchRecord
 from gpurank.settings import Settings
-from tasks.ingest import Outcome
+from tasks.ingest.round import Outcome
 
 _BEST = """
 select r.benchmark, r.round_id, r.rank, m.submitter, m.system_name, m.accelerator,

@@ -7,10 +7,12 @@ from typing import Annotated, Any
 from prefect import flow
 from pydantic import Field
 
-from flows import artifacts, runners, steps
+from flows import artifacts
+from flows import prefect_tasks as steps
 from flows.errors import RoundsFailed
+from flows.prefect_runtime import task_runner as runners
 from gpurank.settings import load
-from tasks import shipped
+from tasks.ingest import shipped
 
 
 @flow(

@@ -9,8 +9,8 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gpurank.operations.watching import WatchRecord
-    from tasks.ingest import Outcome
+    from gpurank.operations.watch_record import WatchRecord
+    from tasks.ingest.round import Outcome
 
 
 class Exit(IntEnum):
@@ -68,21 +68,21 @@ _CODES = {
     "gpurank.method.choice.ChoiceError": Exit.USAGE,
     "gpurank.answers.own_runs.OwnRunsError": Exit.USAGE,
     "gpurank.method.prices.PriceError": Exit.USAGE,
-    "tasks.snapshot_base.SourceError": Exit.SOURCE,
-    "gpurank.logs.rawround.ReconciliationError": Exit.VALIDATION,
+    "tasks.sources.base.SourceError": Exit.SOURCE,
+    "gpurank.logs.round_tables.ReconciliationError": Exit.VALIDATION,
     "gpurank.declared.validation.ValidationFailed": Exit.VALIDATION,
     "gpurank.declared.models.ModelError": Exit.VALIDATION,
-    "tasks.report.ReportError": Exit.VALIDATION,
-    "tasks.export.ExportError": Exit.STORAGE,
-    "tasks.load.LoadError": Exit.VALIDATION,
-    "tasks.model.ModelRunError": Exit.VALIDATION,
-    "gpurank.versions.lock.LockHeld": Exit.LOCKED,
-    "gpurank.answers.reading.NoData": Exit.NO_DATA,
+    "tasks.outputs.report.ReportError": Exit.VALIDATION,
+    "tasks.outputs.export.ExportError": Exit.STORAGE,
+    "tasks.build.load.LoadError": Exit.VALIDATION,
+    "tasks.build.models.ModelRunError": Exit.VALIDATION,
+    "gpurank.store.run_lock.LockHeld": Exit.LOCKED,
+    "gpurank.answers.warehouse.NoData": Exit.NO_DATA,
     "gpurank.answers.comparison.NotComparable": Exit.NOT_COMPARABLE,
-    "flows.server.ServerFailed": Exit.INTERNAL,
-    "gpurank.versions.store.StoreError": Exit.STORAGE,
-    "tasks.worker.WorkerDied": Exit.STORAGE,
-    "gpurank.answers.reading.QueryError": Exit.USAGE,
+    "flows.prefect_runtime.server.ServerFailed": Exit.INTERNAL,
+    "gpurank.store.versions.StoreError": Exit.STORAGE,
+    "tasks.process.worker.WorkerDied": Exit.STORAGE,
+    "gpurank.answers.warehouse.QueryError": Exit.USAGE,
     # What a person asks in SQL is a QueryError; here our own question found an older warehouse.
     "duckdb.BinderException": Exit.NO_DATA,
     "duckdb.CatalogException": Exit.NO_DATA,

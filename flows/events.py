@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 from prefect.events import emit_event
 
-from gpurank.operations.watching import WatchRecord
+from gpurank.operations.watch_record import WatchRecord
 from gpurank.settings import Settings
 
 CHANGED = "gpurank.watch.changed"

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 from prefect import flow
 from pydantic import Field
 
-from flows import artifacts, steps
+from flows import artifacts
+from flows import prefect_tasks as steps
 from gpurank.settings import load
 
 

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from flows.progress import Lines
-from tasks.ingest import Outcome
+from tasks.ingest.round import Outcome
 
 VARIABLE = "GPURANK_LOG_FORMAT"
 _LOCK = threading.Lock()

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from flows.plain import say, visible
-from tasks.ingest import Outcome
+from flows.terminal_safety import say, visible
+from tasks.ingest.round import Outcome
 
 _LINE_EVERY_S = 5.0
 _MB = 1_000_000

@@ -7,7 +7,9 @@ from typing import Annotated, Any
 from prefect import flow
 from pydantic import Field
 
-from flows import runners, steps, watch_steps
+from flows import prefect_tasks as steps
+from flows import watch_steps
+from flows.prefect_runtime import task_runner as runners
 from gpurank.settings import load
 
 

@@ -11,14 +11,15 @@ from prefect import task
 from prefect.cache_policies import NO_CACHE
 from prefect.runtime import flow_run
 
-from flows import artifacts, events, progress, steps
+from flows import artifacts, events, progress
+from flows import prefect_tasks as steps
 from flows.errors import RoundsFailed, WatchIncomplete
-from gpurank.operations import watching
-from gpurank.operations.watching import TO_INGEST, Finding, WatchRecord
+from gpurank.operations import watch_record as watching
+from gpurank.operations.watch_record import TO_INGEST, Finding, WatchRecord
 from gpurank.settings import Settings
-from gpurank.versions.store import now
-from tasks.ingest import Outcome
-from tasks.watch import is_stale, look
+from gpurank.store.versions import now
+from tasks.ingest.round import Outcome
+from tasks.upkeep.watch import is_stale, look
 
 
 @dataclass(frozen=True, slots=True)

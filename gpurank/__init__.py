@@ -12,10 +12,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gpurank.answers.choosing import choose
+    from gpurank.answers.choose import choose
     from gpurank.answers.comparison import NotComparable
     from gpurank.answers.placing import mine
-    from gpurank.answers.reading import NoData
+    from gpurank.answers.warehouse import NoData
     from gpurank.api import (
         check_comparable,
         clusters,
@@ -50,9 +50,9 @@ __all__ = [
 ]
 
 _HOMES = {
-    "NoData": "gpurank.answers.reading",
+    "NoData": "gpurank.answers.warehouse",
     "NotComparable": "gpurank.answers.comparison",
-    "choose": "gpurank.answers.choosing",
+    "choose": "gpurank.answers.choose",
     "Settings": "gpurank.settings",
     "load": "gpurank.settings",
     "mine": "gpurank.answers.placing",

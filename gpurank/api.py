@@ -16,11 +16,11 @@ import polars as pl
 
 from gpurank.answers import comparison as _comparison
 from gpurank.answers import explain as _explain
-from gpurank.answers import reading
+from gpurank.answers import warehouse as reading
 from gpurank.answers.comparison import Comparison
 from gpurank.answers.explain import Explanation
 from gpurank.answers.notes import footnotes_of
-from gpurank.answers.reading import Answer, NoData, nearest
+from gpurank.answers.warehouse import Answer, NoData, nearest
 from gpurank.settings import load
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def connect(home: str | Path | None = None) -> DuckDBPyConnection:
     """
     settings = load(home=home)
     if settings.remote is not None:
-        from gpurank.versions.remote import refresh
+        from gpurank.store.remote import refresh
 
         refresh(settings)
     return reading.open_warehouse(settings.warehouse_path)

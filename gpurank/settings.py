@@ -31,7 +31,7 @@ class Settings:
     ``accept_shrink`` publishes even though a table lost more rows than its contract allows.
     ``run_id`` names this run in logs and manifests. ``as_of`` builds a warehouse of the versions
     that were valid then, into ``output``. ``remote`` is the object store's address that ``home`` is
-    the local copy of (gpurank.versions.remote).
+    the local copy of (gpurank.store.remote).
     """
 
     home: Path

@@ -1,1 +1,1 @@
-"""The effects: disk, network, DuckDB files, Prefect and Great Expectations."""
+"""Side-effecting functions (disk, network, DuckDB, processes); flows wrap them as Prefect tasks."""

@@ -38,24 +38,6 @@ def test_layers_hold() -> None:
     assert lint_imports(config_filename=str(ROOT / "pyproject.toml")) == EXIT_STATUS_SUCCESS
 
 
-def test_modules_functions_and_models_are_small() -> None:
-    too_large = []
-    for path in modules():
-        text = path.read_text(encoding="utf-8")
-        if (lines := text.count("\n")) > 300:
-            too_large.append(f"{path.relative_to(ROOT)}: {lines} lines, at most 300")
-        limit = 40 if path.relative_to(ROOT).parts[0] == "tasks" else 50
-        for node in ast.walk(ast.parse(text)):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                length = (node.end_lineno or node.lineno) - node.lineno + 1
-                if length > limit:
-                    too_large.append(f"{path.relative_to(ROOT)}:{node.name}: {length} lines")
-    for path in tracked(".sql"):
-        if (lines := path.read_text(encoding="utf-8").count("\n")) > 80:
-            too_large.append(f"{path.relative_to(ROOT)}: {lines} lines, at most 80")
-    assert not too_large, "\n".join(too_large)
-
-
 def test_every_model_has_its_contract_and_its_test() -> None:
     missing = []
     for path in sorted((ROOT / "warehouse").glob("*_*/*.sql")):

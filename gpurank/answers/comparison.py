@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gpurank.answers.explain import nearest_result
-from gpurank.answers.reading import Answer, NoData, ask, nearest_round, require_benchmark
+from gpurank.answers.warehouse import Answer, NoData, ask, nearest_round, require_benchmark
 from gpurank.declared.rounds import round_order
 
 if TYPE_CHECKING:

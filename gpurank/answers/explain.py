@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from gpurank.answers.notes import public_url
-from gpurank.answers.reading import Answer, NoData, ask, nearest, ranking
+from gpurank.answers.warehouse import Answer, NoData, ask, nearest, ranking
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -13,12 +13,12 @@ from itertools import islice
 from pathlib import Path
 
 from gpurank.declared.rounds import BenchmarkRule, declared_rounds
-from gpurank.logs.content import FILE_LIMIT_B
+from gpurank.logs.convergence_scaling import read_scaling
 from gpurank.logs.layout import run_number
-from gpurank.logs.logview import LogView
-from gpurank.logs.mllog import Records, read_log, refused
+from gpurank.logs.log_view import LogView
+from gpurank.logs.records import Records, read_log, refused
 from gpurank.logs.runs import run_facts
-from gpurank.logs.scaling import read_scaling
+from gpurank.logs.source_files import FILE_LIMIT_B
 
 _SCALING = "scaling.json"
 _MOST_FILES = 10_000

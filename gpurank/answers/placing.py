@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpurank.answers import reading
+from gpurank.answers import warehouse as reading
 from gpurank.answers.own_runs import (
     OwnResult,
     OwnRunsError,
@@ -17,7 +17,7 @@ from gpurank.answers.own_runs import (
     logs_of,
     own_result,
 )
-from gpurank.answers.reading import Answer, NoData
+from gpurank.answers.warehouse import Answer, NoData
 from gpurank.declared.rounds import round_order
 from gpurank.settings import load
 

@@ -38,7 +38,7 @@ _COLUMN_ARGUMENTS = ("column", "column_A", "column_B")
 _COLUMN_LIST_ARGUMENTS = ("column_list", "column_set")
 
 
-# Every table of a warehouse has this column behind its declared ones (tasks/provenance.py).
+# Every table of a warehouse has this column behind its declared ones (tasks/build/provenance.py).
 RUN_ID = "run_id"
 
 

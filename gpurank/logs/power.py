@@ -16,8 +16,8 @@ from typing import Literal
 import msgspec
 
 from gpurank.logs.dialects import json_value
-from gpurank.logs.mllog import Records, positions
-from gpurank.logs.quality import quantity
+from gpurank.logs.evaluations import quantity
+from gpurank.logs.records import Records, positions
 
 DeviceKind = Literal["node", "switch", "total"]
 

@@ -14,10 +14,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpurank.declared.rounds import BenchmarkRule
-from gpurank.logs.clock import is_out_of_line
-from gpurank.logs.logview import LogView, Stamp
-from gpurank.logs.mllog import Records
-from gpurank.logs.quality import Decision, Evaluation, decide, evaluations, quality_json, quantity
+from gpurank.logs.evaluations import (
+    Decision,
+    Evaluation,
+    decide,
+    evaluations,
+    quality_json,
+    quantity,
+)
+from gpurank.logs.log_view import LogView, Stamp
+from gpurank.logs.records import Records
+from gpurank.logs.timestamps import is_out_of_line
 
 _LONGEST_MS = 366 * 24 * 3600 * 1000.0
 _SUCCESS = frozenset({"success", "succuss", "succeeded", "true"})

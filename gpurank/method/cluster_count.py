@@ -9,8 +9,8 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from sklearn import config_context
 from sklearn.metrics import calinski_harabasz_score, silhouette_score
 
+from gpurank.method.batched_kmeans import batched_kmeans
 from gpurank.method.clustering import Clustering, by_time, fit
-from gpurank.method.lloyd import batched_kmeans
 from gpurank.method.mixture import mixture_labels
 from gpurank.method.noise import generator
 from gpurank.method.settings import Bools, Floats, Ints, MethodSettings, one_thread

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from scipy.stats import norm, t
 
-from gpurank.method.fleet_fit import Sample, law, sample, solve
+from gpurank.method.robust_fit import Sample, law, sample, solve
 from gpurank.method.selection import submitter_weights
 from gpurank.method.settings import Floats, MethodSettings, one_thread
 

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from gpurank.method.fleet import FleetLaw
-from gpurank.method.fleet_fit import Sample, law_at, sample, solve
+from gpurank.method.robust_fit import Sample, law_at, sample, solve
 from gpurank.method.settings import Bools, Floats, Ints, MethodSettings, one_thread
 
 _COVERAGE = 0.90

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from gpurank.method.lambda_hull import best_intervals
 from gpurank.method.noise import (
     RunNoise,
     lambda_draws,
@@ -20,6 +19,7 @@ from gpurank.method.noise import (
     site_draws,
     site_noise,
 )
+from gpurank.method.pareto import best_intervals
 from gpurank.method.settings import Floats, Ints, MethodError, MethodSettings, floats
 
 _LEVEL = (0.05, 0.95)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 
-from gpurank.operations import watching
+from gpurank.operations import watch_record as watching
 from gpurank.settings import Settings
-from gpurank.versions.store import Store, StoreError
+from gpurank.store.versions import Store, StoreError
 
 # A watch runs weekly; two days of grace for a machine that was off.
 EXPECTED_DAYS = 9.0

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from gpurank.answers.reading import Answer, NoData, ask, open_warehouse
+from gpurank.answers.warehouse import Answer, NoData, ask, open_warehouse
 from gpurank.operations import freshness
 from gpurank.settings import Settings
-from gpurank.versions.lock import holder, read_owner
-from gpurank.versions.store import Manifest, Store, StoreError
+from gpurank.store.run_lock import holder, read_owner
+from gpurank.store.versions import Manifest, Store, StoreError
 
 _PACKAGES = (
     "gpurank", "duckdb", "polars", "pyarrow", "prefect", "great-expectations", "scikit-learn",

@@ -16,7 +16,7 @@ from typing import Any
 import polars as pl
 
 from gpurank.declared.rounds import round_order
-from gpurank.systems.lookups import (
+from gpurank.systems.spellings import (
     BLANK,
     LONGEST,
     Match,

@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 
-from gpurank.systems.lookups import BLANK, LONGEST, Match, closest, is_blank, normal, rows, whole
+from gpurank.systems.spellings import BLANK, LONGEST, Match, closest, is_blank, normal, rows, whole
 
 SCHEMA: dict[str, Any] = {
     "cpu": pl.String,

@@ -17,7 +17,7 @@ from importlib.resources import files
 from typing import Any
 
 from gpurank.declared.contracts import contract
-from gpurank.systems.text import Dialect, Level, SystemIssue, parse
+from gpurank.systems.description_text import Dialect, Level, SystemIssue, parse
 
 __all__ = ["Description", "SystemIssue", "read_description", "reported_columns"]
 

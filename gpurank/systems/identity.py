@@ -14,8 +14,8 @@ from typing import Any, Literal, get_args
 import polars as pl
 
 from gpurank.systems import accelerators, cpus
-from gpurank.systems.lookups import BLANK, LONGEST, Match, closest, is_blank, normal, rows
 from gpurank.systems.quantities import network_gbps
+from gpurank.systems.spellings import BLANK, LONGEST, Match, closest, is_blank, normal, rows
 from gpurank.systems.totals import totals
 
 Kind = Literal["accelerator", "cpu", "submitter", "status", "division", "framework", "network"]

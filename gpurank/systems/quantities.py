@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal, InvalidOperation
 
-from gpurank.systems.lookups import LONGEST
+from gpurank.systems.spellings import LONGEST
 
 MOST = 10**6
 

@@ -16,8 +16,8 @@ import polars as pl
 
 from gpurank.systems.accelerators import SLICE, identify_accelerator, models
 from gpurank.systems.hosts import Host, read_host
-from gpurank.systems.lookups import is_blank, rows, whole
 from gpurank.systems.quantities import count, memory_gib, network_gbps
+from gpurank.systems.spellings import is_blank, rows, whole
 
 SCHEMA: dict[str, Any] = {
     "round_id": pl.String,

@@ -13,15 +13,15 @@ from typing import Any
 
 import duckdb
 
-from gpurank.logs.content import SourceFile, content_hash
+from gpurank.logs.source_files import SourceFile, content_hash
 from gpurank.method.settings import MethodSettings
-from gpurank.versions.store import MANIFEST, Manifest
-from tasks import method
-from tasks.identify import load_identity
-from tasks.load import Version, load_raw
-from tasks.lookups import load_lookups
-from tasks.model import prepare_analysis, run_layer
-from tasks.parse import write_round
+from gpurank.store.versions import MANIFEST, Manifest
+from tasks.build.identity import load_identity
+from tasks.build.load import Version, load_raw
+from tasks.build.lookups import load_lookups
+from tasks.build.models import prepare_analysis, run_layer
+from tasks.ingest.raw_tables import write_round
+from tasks.method import benchmark as method
 
 T0 = 1_650_000_000_000
 DAY_MS = 86_400_000

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from cases.miniature import Mini, Record, Warehouse, build, log, mllog, rank, records, system
 
-from gpurank.logs.content import SourceFile
-from tasks.validate import validate_version, validate_warehouse
+from gpurank.logs.source_files import SourceFile
+from tasks.checks.validate import validate_version, validate_warehouse
 
 MINUTES = (30.0, 31.0, 32.0, 33.0, 90.0)  # olympic mean 32
 SCORE = 32.0

@@ -14,8 +14,8 @@ from cases.miniature import Mini, Warehouse, build, rank
 from gpurank.method.importance import matched_cpu
 from gpurank.method.noise import site_noise
 from gpurank.method.settings import MethodSettings, analysis_set
-from tasks.configuration import read_configuration
-from tasks.validate import validate_warehouse
+from tasks.checks.validate import validate_warehouse
+from tasks.method.tables import read_configuration
 
 FIVE = (30.0, 31.0, 32.0, 33.0, 90.0)
 OWN = "v5.0/Dell/1xXE9680Lx8B200/retinanet"

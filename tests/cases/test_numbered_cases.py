@@ -30,8 +30,8 @@ from cases.miniature import (
 )
 
 from gpurank.declared.validation import ValidationFailed
-from tasks.snapshot import files, pin
-from tasks.validate import validate_version
+from tasks.checks.validate import validate_version
+from tasks.sources.snapshot import files, pin
 
 FIVE = (30.0, 31.0, 32.0, 33.0, 90.0)  # olympic mean 32
 TEN = (*FIVE, *FIVE)  # olympic mean 39

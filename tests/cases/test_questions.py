@@ -9,12 +9,12 @@ from cases.miniature import Mini, build, rank
 
 import gpurank
 from gpurank import api
-from gpurank.answers import reading
+from gpurank.answers import warehouse as reading
 from gpurank.operations import health
-from gpurank.pages.method import blocks, filled
-from gpurank.pages.quality import quality_page, read_quality
+from gpurank.pages.data_quality import quality_page, read_quality
 from gpurank.settings import load
-from tasks.report import write_report
+from tasks.outputs.report import write_report
+from tools.docs.method_tables import blocks, filled
 
 HOSTILE = "<script>alert(7)</script><img src=x onerror=alert(7)>"
 MINUTES = (30.0, 31.0, 32.0, 33.0, 90.0)  # olympic mean 32

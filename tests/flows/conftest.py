@@ -15,7 +15,7 @@ import duckdb
 import pytest
 
 from gpurank.settings import load
-from tasks.shipped import facts_dir
+from tasks.ingest.shipped import facts_dir
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 from browser import Browser, find
 
-from gpurank.answers.reading import open_warehouse
+from gpurank.answers.warehouse import open_warehouse
 from gpurank.declared.validation import CheckResult, ValidationReport
-from gpurank.pages.quality import quality_page, read_quality
+from gpurank.pages.data_quality import quality_page, read_quality
 from gpurank.pages.report.data import PageKey, pages
 from gpurank.pages.report.index import index_html
 from gpurank.pages.report.page import page_html
@@ -86,7 +86,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def axe() -> str:
     if find_spec("axe_playwright_python") is None:
-        pytest.skip("axe is not installed (requirements-axe.lock, which `make test` installs)")
+        pytest.skip("axe is not installed (requirements/axe.lock, which `make test` installs)")
     return files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
 
 

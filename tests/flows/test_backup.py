@@ -13,9 +13,9 @@ import duckdb
 import pytest
 
 from gpurank.settings import Settings, load
-from gpurank.versions.store import Store
-from tasks.ingest import ingest_round
-from tasks.past import build
+from gpurank.store.versions import Store
+from tasks.build.as_of import build
+from tasks.ingest.round import ingest_round
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "operations.md"
 _BLOCK = re.compile(r"test_backup\.py runs it -->\n```bash\n(.*?)```", re.DOTALL)

@@ -13,9 +13,9 @@ from typing import Any
 import duckdb
 import pytest
 
-from flows.runners import Workers, task_runner
+from flows.prefect_runtime.task_runner import Workers, task_runner
 from gpurank.settings import SettingsError
-from gpurank.versions.store import Store
+from gpurank.store.versions import Store
 
 
 def test_a_runner_is_chosen_by_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,11 +59,11 @@ def test_workers_of_a_cluster_give_the_same_versions_and_marts(
 ) -> None:
     from prefect import flow
 
-    import tasks.method
+    import tasks.method.benchmark
     from flows.backfill import backfill
 
     # So few results would be worth no journey.
-    monkeypatch.setattr(tasks.method, "FEW_RESULTS", 0)
+    monkeypatch.setattr(tasks.method.benchmark, "FEW_RESULTS", 0)
 
     def run(home: Path) -> dict[str, Any]:
         done = backfill.with_options(task_runner=task_runner(2))("all", str(mirror), str(home))

@@ -16,14 +16,14 @@ import pytest
 
 from gpurank.declared.validation import ValidationFailed
 from gpurank.settings import Settings, load
-from gpurank.versions.store import Store
-from tasks import publish
-from tasks.ingest import ingest_round
-from tasks.past import build
+from gpurank.store.versions import Store
+from tasks.build import publish
+from tasks.build.as_of import build
+from tasks.ingest.round import ingest_round
 
 _INGEST = """
 import sys
-from gpurank.versions.lock import writing
+from gpurank.store.run_lock import writing
 from gpurank.settings import load
 from tasks.ingest import ingest_round
 if __name__ == "__main__":
@@ -36,10 +36,10 @@ if __name__ == "__main__":
 
 _BUILD = """
 import sys, time
-from gpurank.versions.lock import writing
+from gpurank.store.run_lock import writing
 from gpurank.settings import load
-from tasks import assemble, publish
-from tasks.load import new_warehouse
+from tasks.build import assemble, publish
+from tasks.build.load import new_warehouse
 if __name__ == "__main__":
     settings = load(home=sys.argv[1])
     with writing(settings.lock_path, "gpurank analyze"), publish.building(settings) as path:

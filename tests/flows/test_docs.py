@@ -21,8 +21,8 @@ import duckdb
 import pytest
 from query_book import BOOK, rewritten
 
-from flows import cli
 from gpurank.answers.notes import TRADEMARK, UNVERIFIED
+from gpurank.cli import main as cli
 from gpurank.pages.footnote_check import missing
 
 pytestmark = pytest.mark.flow

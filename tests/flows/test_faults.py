@@ -23,20 +23,24 @@ import pytest
 
 from flows.errors import Exit, explain
 from gpurank.settings import Settings, load
-from gpurank.versions.lock import writing
-from gpurank.versions.store import Store
-from tasks import assemble, publish
-from tasks.ingest import ingest_round
-from tasks.past import build
+from gpurank.store.run_lock import writing
+from gpurank.store.versions import Store
+from tasks.build import assemble, publish
+from tasks.build.as_of import build
+from tasks.ingest.round import ingest_round
 
 # Runs one job in a forked child again and again, killed at the 1st, 2nd, … change of its folder.
 _TRIALS = """
 import json, os, shutil, signal, sys
 import great_expectations
-from gpurank.versions.lock import writing
+from gpurank.store.run_lock import writing
 from gpurank.settings import load
-from gpurank.versions.store import Store
-from tasks import assemble, ingest, parse, past, publish, snapshot, validate, worker
+from gpurank.store.versions import Store
+from tasks.build import assemble, as_of as past, publish
+from tasks.ingest import round as ingest, raw_tables as parse
+from tasks.sources import snapshot
+from tasks.checks import validate
+from tasks.process import worker
 job, home, pristine, source, stride = sys.argv[1:6]
 worker.run_alone = lambda function, *args, follow=None, partner_count=0: function(*args)
 CHANGES = {"os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.truncate", "shutil.rmtree"}
@@ -240,7 +244,7 @@ def test_a_full_disk_is_told_and_the_next_run_repairs(
 def test_a_read_only_folder_answers_and_refuses_to_change(
     mirror: Path, tmp_path: Path, small_disk: Path
 ) -> None:
-    from gpurank.answers.reading import open_warehouse
+    from gpurank.answers.warehouse import open_warehouse
     from gpurank.operations import health
 
     settings, _ = prepared(mirror, tmp_path)
@@ -262,8 +266,8 @@ def test_a_read_only_folder_answers_and_refuses_to_change(
 def test_a_remote_that_goes_away_in_mid_fetch_changes_nothing(
     remotes: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tasks import snapshot
-    from tasks.snapshot import SourceError
+    from tasks.sources import snapshot
+    from tasks.sources.snapshot import SourceError
 
     settings = load(home=tmp_path / "home", source=remotes.template, environ={})
     remotes.add("v6.1")
@@ -295,9 +299,9 @@ def test_a_remote_that_goes_away_in_mid_fetch_changes_nothing(
 def test_a_clock_that_jumps_disturbs_neither_pointer_nor_history(
     mirror: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jump: str
 ) -> None:
-    from gpurank.versions import store as module
-    from gpurank.versions.history import publications
-    from tasks import ingest
+    from gpurank.store import versions as module
+    from gpurank.store.history import publications
+    from tasks.ingest import round as ingest
 
     settings, _ = prepared(mirror, tmp_path)
     with monkeypatch.context() as jumped:
@@ -314,7 +318,7 @@ def test_a_clock_that_jumps_disturbs_neither_pointer_nor_history(
 
 
 def test_readers_never_fail_while_a_writer_publishes(mirror: Path, tmp_path: Path) -> None:
-    from gpurank.answers.reading import open_warehouse
+    from gpurank.answers.warehouse import open_warehouse
 
     settings, _ = prepared(mirror, tmp_path)
     source, stop, asked = tmp_path / "copy.duckdb", threading.Event(), [0]
@@ -336,7 +340,7 @@ def test_readers_never_fail_while_a_writer_publishes(mirror: Path, tmp_path: Pat
         [
             sys.executable, "-c",
             "import sys\nfrom pathlib import Path\n"
-            "from gpurank.answers.reading import open_warehouse\n"
+            "from gpurank.answers.warehouse import open_warehouse\n"
             "while not Path(sys.argv[2]).exists():\n"
             "    with open_warehouse(Path(sys.argv[1])) as con:\n"
             "        n = con.execute('select count(*) from marts.result').fetchone()[0]\n"

@@ -11,8 +11,8 @@ import duckdb
 import pytest
 
 from gpurank.settings import load
-from gpurank.versions.lock import LockHeld, writing
-from gpurank.versions.store import Store
+from gpurank.store.run_lock import LockHeld, writing
+from gpurank.store.versions import Store
 
 pytestmark = pytest.mark.flow
 
@@ -139,9 +139,9 @@ def test_an_empty_round_leaves_the_good_one_in_use(mirror: Path, tmp_path: Path)
 def test_only_a_source_that_did_not_answer_is_asked_again(
     mirror: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from flows import steps
+    from flows import prefect_tasks as steps
     from flows.ingest import ingest
-    from tasks import snapshot
+    from tasks.sources import snapshot
 
     asked: list[str] = []
     real = snapshot.pin

@@ -19,18 +19,21 @@ import duckdb
 import pytest
 
 from gpurank.settings import Settings, load
-from gpurank.versions.lock import writing
-from gpurank.versions.store import Store
-from tasks import assemble, publish, worker
-from tasks.ingest import ingest_round
-from tasks.past import build
+from gpurank.store.run_lock import writing
+from gpurank.store.versions import Store
+from tasks.build import assemble, publish
+from tasks.build.as_of import build
+from tasks.ingest.round import ingest_round
+from tasks.process import worker
 
 _RUN = """
 import os, sys
 import great_expectations
 from gpurank.settings import load
-from gpurank.versions.lock import writing
-from tasks import assemble, ingest, past, worker
+from gpurank.store.run_lock import writing
+from tasks.build import assemble, as_of as past
+from tasks.ingest import round as ingest
+from tasks.process import worker
 job, home, source = sys.argv[1:4]
 CHANGES = {"os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.truncate", "shutil.rmtree"}
 

@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from gpurank.settings import load
-from tasks.export import export
+from tasks.outputs.export import export
 
 pytestmark = pytest.mark.flow
 

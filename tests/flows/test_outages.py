@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from gpurank.operations import watching
+from gpurank.operations import watch_record as watching
 from gpurank.settings import Settings, load
-from tasks.ingest import ingest_round
-from tasks.past import build
+from tasks.build.as_of import build
+from tasks.ingest.round import ingest_round
 
 pytestmark = pytest.mark.flow
 
@@ -89,8 +89,8 @@ def test_no_outage_withdraws_anything(
 ) -> None:
     from flows.errors import Exit, explain
     from flows.watch import watch
-    from tasks import snapshot_git
-    from tasks import watch as task
+    from tasks.sources import git as snapshot_git
+    from tasks.upkeep import watch as task
 
     monkeypatch.setattr(Outage, "how", how)
     monkeypatch.setattr(task, "RETRY_AFTER_S", (0.0, 0.0))

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import gpurank
-from flows import cli
+from gpurank.cli import main as cli
 from gpurank.pages.footnote_check import missing
 from gpurank.pages.report.lint import faults
 from gpurank.settings import load
@@ -187,8 +187,8 @@ def test_a_planted_omission_is_noticed_in_every_output(
 ) -> None:
     """Each kind of output is made without a piece of its footnote; none gets by."""
     from gpurank.answers import notes
-    from tasks.export import ExportError, export
-    from tasks.report import ReportError, write_report
+    from tasks.outputs.export import ExportError, export
+    from tasks.outputs.report import ReportError, write_report
 
     monkeypatch.setattr(notes, piece, "")
     lack = FORGOTTEN[piece]

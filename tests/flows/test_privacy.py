@@ -190,7 +190,7 @@ def test_no_file_of_the_data_folder_names_a_contact(home: Path) -> None:
 def test_no_command_prints_a_contact(
     home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from flows import cli
+    from gpurank.cli import main as cli
 
     monkeypatch.setenv("GPURANK_HOME", str(home))
     result = "v4.0/Acme/acme_n1/resnet"

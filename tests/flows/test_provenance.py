@@ -12,9 +12,9 @@ import duckdb
 import pytest
 
 from gpurank.settings import Settings, load
-from gpurank.versions.store import Store
-from tasks.ingest import ingest_round
-from tasks.past import build
+from gpurank.store.versions import Store
+from tasks.build.as_of import build
+from tasks.ingest.round import ingest_round
 
 
 def made(home: Path, mirror: Path) -> Settings:

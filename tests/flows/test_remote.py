@@ -20,12 +20,12 @@ from typing import Any
 import pytest
 
 from gpurank.settings import Settings, load
-from gpurank.versions import remote
-from gpurank.versions.lock import LockHeld
-from gpurank.versions.store import Store, StoreError
-from tasks import prune
-from tasks.ingest import ingest_round
-from tasks.past import build
+from gpurank.store import remote
+from gpurank.store.run_lock import LockHeld
+from gpurank.store.versions import Store, StoreError
+from tasks.build.as_of import build
+from tasks.ingest.round import ingest_round
+from tasks.upkeep import prune
 
 
 @pytest.fixture
@@ -260,7 +260,7 @@ def test_the_command_prunes_there(
     bucket: str, mirror: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
-    from flows import cli
+    from gpurank.cli import main as cli
 
     first = at(bucket, tmp_path / "one", mirror)
     old, new = versions(mirror, first, 2)

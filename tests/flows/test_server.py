@@ -15,7 +15,7 @@ import pytest
 _OWNER = """
 import logging, os, sys, threading
 from pathlib import Path
-from flows import environment, server
+from flows.prefect_runtime import environment, server
 from gpurank.settings import load
 
 environment.prepare(load(home=sys.argv[1]))
@@ -84,5 +84,5 @@ def test_one_that_cannot_start_says_so_and_where_to_look(tmp_path: Path) -> None
     told, complained = child.communicate("")
     assert (child.returncode, told) == (1, "")
     last = complained.strip().splitlines()[-1]
-    assert last.startswith("flows.server.ServerFailed")
+    assert last.startswith("flows.prefect_runtime.server.ServerFailed")
     assert "orchestrator.log" in last

@@ -12,11 +12,11 @@ import gpurank
 from gpurank.answers import explain
 from gpurank.operations import health
 from gpurank.settings import Settings, load
-from gpurank.versions import roundlock
-from gpurank.versions.store import Store, StoreError, read_manifest
-from tasks import shipped
-from tasks.ingest import ingest_round
-from tasks.past import build
+from gpurank.store import rounds_lock as roundlock
+from gpurank.store.versions import Store, StoreError, read_manifest
+from tasks.build.as_of import build
+from tasks.ingest import shipped
+from tasks.ingest.round import ingest_round
 
 _RESULTS = "select * exclude (version_id, run_id) from marts.result order by result_id"
 _RESULT = "v3.0/Zeta/zeta_n4/resnet"

@@ -15,7 +15,7 @@ import pytest
 
 from gpurank.declared.contracts import Contract, contract, layer_contracts, parse_contract
 from gpurank.declared.validation import ValidationFailed, ValidationReport, issue_rows
-from tasks.validate import validate_tables, validate_version, validate_warehouse
+from tasks.checks.validate import validate_tables, validate_version, validate_warehouse
 
 Tables = dict[str, list[dict[str, Any]]]
 FOLDER = "Acme/results/box/resnet"
@@ -320,15 +320,15 @@ def test_a_table_of_a_layer_needs_a_contract() -> None:
 
 
 def test_the_validator_is_imported_only_when_used() -> None:
-    code = "import sys, tasks.validate; sys.exit('great_expectations' in sys.modules)"
+    code = "import sys, tasks.checks.validate; sys.exit('great_expectations' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 _APART = """
 import sys
 from pathlib import Path
-from tasks import judge
-from tasks.validate import validate_version
+from tasks.checks import expectations as judge
+from tasks.checks.validate import validate_version
 if __name__ == "__main__":
     judge.load_apart()
     report = validate_version(Path(sys.argv[1]), "v9.9")

@@ -10,15 +10,15 @@ from typing import Any
 import duckdb
 import pytest
 
-from gpurank.operations import watching
-from gpurank.versions.store import Store
+from gpurank.operations import watch_record as watching
+from gpurank.store.versions import Store
 
 pytestmark = pytest.mark.flow
 
 
 @pytest.fixture(autouse=True)
 def _served(orchestrator: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    from tasks import watch
+    from tasks.upkeep import watch
 
     monkeypatch.setattr(watch, "RETRY_AFTER_S", (0.0, 0.0))
     yield
@@ -121,11 +121,11 @@ def test_the_past_answers_with_what_was_known_then(
     from dataclasses import replace
 
     from flows.analyze import analyze
-    from gpurank.answers.reading import NoData
+    from gpurank.answers.warehouse import NoData
     from gpurank.settings import load
-    from gpurank.versions.history import moment
-    from tasks.differences import difference
-    from tasks.past import warehouse_at
+    from gpurank.store.history import moment
+    from tasks.build.as_of import warehouse_at
+    from tasks.upkeep.diff import difference
 
     home, settings = tmp_path / "home", load(home=tmp_path / "home", environ={})
     remotes.add("v5.1", date="2031-01-01T00:00:00+00:00")

@@ -12,10 +12,10 @@ import pytest
 from gpurank.answers.notes import footnotes
 from gpurank.pages.footnote_check import missing
 from gpurank.settings import load
-from tasks import assemble, lookups, publish
-from tasks.differences import difference
-from tasks.ingest import ingest_round
-from tasks.load import new_warehouse
+from tasks.build import assemble, lookups, publish
+from tasks.build.load import new_warehouse
+from tasks.ingest.round import ingest_round
+from tasks.upkeep.diff import difference
 
 GONE = "v4.0/Zeta/zeta_n4/resnet"
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from tasks import snapshot_archive
-from tasks.snapshot import SourceError, SourceFile, files, pin
+from tasks.sources import archive as snapshot_archive
+from tasks.sources.snapshot import SourceError, SourceFile, files, pin
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 TOP = f"training_results_v4.0-{COMMIT}"

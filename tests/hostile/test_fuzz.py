@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fuzz.targets import TARGETS
+from tools.fuzz.targets import TARGETS
 
-CORPUS = Path(__file__).parents[2] / "fuzz" / "corpus"
+CORPUS = Path(__file__).parents[2] / "tools" / "fuzz" / "corpus"
 SEEDS = {
     name: [path.read_bytes() for path in sorted((CORPUS / name).iterdir())] for name in TARGETS
 }

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tasks import snapshot, snapshot_git
-from tasks.snapshot import SourceError, files, pin
+from tasks.sources import git as snapshot_git
+from tasks.sources import snapshot
+from tasks.sources.snapshot import SourceError, files, pin
 
 ODD_NAMES = (
     b"-x", b"--upload-pack=id", b"$(id)", b"`id`", b"a;id", b"new\nline", b"tab\t", b"\xff\xfe",

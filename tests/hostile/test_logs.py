@@ -9,10 +9,10 @@ import pytest
 from cases.miniature import log
 
 from gpurank.declared.rounds import declared_rounds
-from gpurank.logs.content import SourceFile
-from gpurank.logs.mllog import RECORD_LIMIT, read_log
-from gpurank.logs.rawround import read_round
+from gpurank.logs.records import RECORD_LIMIT, read_log
+from gpurank.logs.round_tables import read_round
 from gpurank.logs.runs import run_facts
+from gpurank.logs.source_files import SourceFile
 
 FOLDER = "Sub/results/box/resnet"
 

@@ -13,11 +13,11 @@ from random import Random
 import pytest
 from cases.miniature import Mini, mll, mllog
 
-from fuzz.folders import Case, Subject, cases, subjects
-from fuzz.mutate import Outcome, Tally, judge, outcomes, run
-from fuzz.mutations import MUTATIONS
 from gpurank.declared.rounds import declared_rounds
-from tasks.snapshot import files, pin
+from tasks.sources.snapshot import files, pin
+from tools.fuzz.folders import Case, Subject, cases, subjects
+from tools.fuzz.mutate import Outcome, Tally, judge, outcomes, run
+from tools.fuzz.mutations import MUTATIONS
 
 MINUTES = (30.0, 31.0, 32.0, 33.0, 90.0)
 
@@ -87,7 +87,7 @@ def test_a_crash_is_found_down_to_its_file(monkeypatch: pytest.MonkeyPatch) -> N
             raise RuntimeError("an empty file")
         return outcomes(round_id, folders)
 
-    monkeypatch.setattr("fuzz.mutate.outcomes", failing)
+    monkeypatch.setattr("tools.fuzz.mutate.outcomes", failing)
     names = [*MUTATIONS]
     made = run(pool()[:1], len(names), seed=1)
     assert (made.verdicts["crash"], made.is_clean) == (1, False)

@@ -12,7 +12,7 @@ from cases.miniature import log
 from gpurank.answers import own_runs
 from gpurank.answers.own_runs import OwnRunsError, benchmark_of, files_of, logs_of
 from gpurank.method.prices import PriceError, read_prices
-from gpurank.versions.roundlock import read as read_lock
+from gpurank.store.rounds_lock import read as read_lock
 
 
 def test_what_is_no_file_is_no_log(tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from gpurank.answers import reading, sandbox
+from gpurank.answers import sandbox
+from gpurank.answers import warehouse as reading
 
 
 @pytest.fixture
@@ -26,7 +27,7 @@ def home(tmp_path: Path) -> Path:
 def ask(home: Path, sql: str, seconds: float = 2, form: str = "csv") -> tuple[int, str, float]:
     """(exit code, what stderr says, seconds) of a query in a process of its own."""
     environment = {**os.environ, "GPURANK_HOME": str(home), sandbox.LIMIT_VARIABLE: str(seconds)}
-    command = [sys.executable, "-m", "flows.cli", "query", sql, "--format", form]
+    command = [sys.executable, "-m", "gpurank.cli.main", "query", sql, "--format", form]
     start = time.monotonic()
     done = subprocess.run(
         command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,

@@ -15,18 +15,18 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from flows import completion
 from flows.artifacts import _cell
-from flows.cli import main
-from flows.plain import say
-from flows.render import Format, show, tell
-from gpurank.answers.reading import Answer
+from flows.terminal_safety import say
+from gpurank.answers.warehouse import Answer
+from gpurank.cli.main import main
+from gpurank.cli.output import completion
+from gpurank.cli.output.answer import Format, show, tell
 from gpurank.declared.contracts import ContractError, parse_contract
 from gpurank.declared.validation import CheckResult, ValidationReport
-from gpurank.logs.scaling import read_scaling
+from gpurank.logs.convergence_scaling import read_scaling
 from gpurank.pages.validation import validation_page
+from gpurank.store.rounds_lock import read as read_lock
 from gpurank.systems.descriptions import read_description
-from gpurank.versions.roundlock import read as read_lock
 
 SCRIPT = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>"
 FORMULAS = (

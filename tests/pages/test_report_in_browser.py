@@ -205,7 +205,7 @@ def test_two_thousand_rows_follow_without_lag(browser: Browser, tmp_path: Path) 
         browser.enter(selector, value)
         spent.append(browser.busy_s() - start)
     # Processor time of the page's thread: 0.05 s on a slow core; 0.7 s where each row is laid out
-    # at every step. benchmarks/pages.py measures it.
+    # at every step. tools/benchmarks/pages.py measures it.
     assert max(spent) < 0.35
 
 

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if find_spec("mkdocs") is None or find_spec("material") is None:
-        pytest.skip("mkdocs-material is not installed (requirements-docs.lock; `make site` does)")
+        pytest.skip("mkdocs-material is not installed (requirements/docs.lock; `make site` does)")
     folder = tmp_path_factory.mktemp("site")
     subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "-d", str(folder)],

@@ -14,12 +14,12 @@ import duckdb
 import pytest
 
 from gpurank.declared.models import layers
-from gpurank.versions.store import Store, read_manifest
-from tasks.identify import load_identity
-from tasks.load import Version, load_raw, new_warehouse
-from tasks.lookups import load_lookups
-from tasks.model import prepare_analysis, run_layer
-from tasks.shipped import shipped
+from gpurank.store.versions import Store, read_manifest
+from tasks.build.identity import load_identity
+from tasks.build.load import Version, load_raw, new_warehouse
+from tasks.build.lookups import load_lookups
+from tasks.build.models import prepare_analysis, run_layer
+from tasks.ingest.shipped import shipped
 
 
 @pytest.fixture(scope="session")

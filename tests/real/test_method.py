@@ -8,7 +8,7 @@ from typing import Any
 import duckdb
 import pytest
 
-import tasks.method
+import tasks.method.benchmark
 from gpurank.method.settings import MethodSettings
 
 pytestmark = pytest.mark.real
@@ -25,12 +25,12 @@ SETTINGS = MethodSettings(
 @pytest.fixture(scope="module")
 def warehouse() -> Iterator[duckdb.DuckDBPyConnection]:
     """An unpublished warehouse of the shipped facts, with the method's tables for ResNet-50."""
-    from gpurank.versions.store import read_manifest
-    from tasks.identify import load_identity
-    from tasks.load import Version, load_raw
-    from tasks.lookups import load_lookups
-    from tasks.model import run_layer
-    from tasks.shipped import shipped
+    from gpurank.store.versions import read_manifest
+    from tasks.build.identity import load_identity
+    from tasks.build.load import Version, load_raw
+    from tasks.build.lookups import load_lookups
+    from tasks.build.models import run_layer
+    from tasks.ingest.shipped import shipped
 
     facts = shipped()
     if not set(ROUNDS) <= set(facts):
@@ -42,7 +42,7 @@ def warehouse() -> Iterator[duckdb.DuckDBPyConnection]:
     for layer in ("staging", "core", "metrics"):
         run_layer(con, layer)
     con.execute("DELETE FROM metrics.configuration WHERE benchmark <> 'resnet'")
-    tasks.method.run(con, SETTINGS)
+    tasks.method.benchmark.run(con, SETTINGS)
     yield con
     con.close()
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
-import tasks.method
+import tasks.method.benchmark
 from gpurank.method.settings import MethodSettings
-from gpurank.pages.method import FOOTNOTES, TABLES, PageError, blocks, filled, table_text
+from tools.docs.method_tables import FOOTNOTES, TABLES, PageError, blocks, filled, table_text
 
 pytestmark = pytest.mark.real
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "method.md"
@@ -22,12 +22,12 @@ OF_RESNET = ("selection", "clusters", "k_profile", "ranking", "best_for_lambda")
 
 def warehouse(benchmark: str | None) -> duckdb.DuckDBPyConnection:
     """The shipped rounds with the published settings, of one benchmark or of all."""
-    from gpurank.versions.store import read_manifest
-    from tasks.identify import load_identity
-    from tasks.load import Version, load_raw
-    from tasks.lookups import load_lookups
-    from tasks.model import prepare_analysis, run_layer
-    from tasks.shipped import shipped
+    from gpurank.store.versions import read_manifest
+    from tasks.build.identity import load_identity
+    from tasks.build.load import Version, load_raw
+    from tasks.build.lookups import load_lookups
+    from tasks.build.models import prepare_analysis, run_layer
+    from tasks.ingest.shipped import shipped
 
     facts = shipped()
     if not facts:
@@ -40,7 +40,7 @@ def warehouse(benchmark: str | None) -> duckdb.DuckDBPyConnection:
         run_layer(con, layer)
     if benchmark is not None:
         con.execute("DELETE FROM metrics.configuration WHERE benchmark <> ?", [benchmark])
-    tasks.method.run(con, MethodSettings())
+    tasks.method.benchmark.run(con, MethodSettings())
     prepare_analysis(con)
     run_layer(con, "marts")
     return con

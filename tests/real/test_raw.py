@@ -16,8 +16,8 @@ import pyarrow as pa
 import pytest
 
 from gpurank.declared.rounds import declared_rounds
-from gpurank.logs.rawround import read_round
-from tasks.snapshot import files, pin
+from gpurank.logs.round_tables import read_round
+from tasks.sources.snapshot import files, pin
 
 pytestmark = pytest.mark.real
 

@@ -13,7 +13,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from tasks.load import Version
+from tasks.build.load import Version
 
 pytestmark = pytest.mark.real
 

@@ -8,10 +8,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from gpurank.settings import load
-from gpurank.versions import roundlock
-from gpurank.versions.store import Store, damage, read_manifest
-from tasks import shipped
-from tasks.ingest import ingest_round
+from gpurank.store import rounds_lock as roundlock
+from gpurank.store.versions import Store, damage, read_manifest
+from tasks.ingest import shipped
+from tasks.ingest.round import ingest_round
 
 # The smallest of the published rounds: the test takes seconds.
 ROUND = "v0.5"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from tasks.snapshot import available, content_hash, files, pin
+from tasks.sources.snapshot import available, content_hash, files, pin
 
 pytestmark = pytest.mark.real
 

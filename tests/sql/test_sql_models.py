@@ -21,9 +21,9 @@ from gpurank.declared.contracts import contract
 from gpurank.declared.models import Model, all_models
 from gpurank.declared.rounds import declared_rounds
 from gpurank.systems.identity import identity_tables
-from tasks.load import create_empty, load_frames, sql_type
-from tasks.lookups import load_lookups
-from tasks.model import run_model
+from tasks.build.load import create_empty, load_frames, sql_type
+from tasks.build.lookups import load_lookups
+from tasks.build.models import run_model
 
 HERE = Path(__file__).parent
 MODELS = {model.table: model for model in all_models()}

@@ -2,5 +2,5 @@
 
 ``data`` asks the warehouse, ``words`` says it in sentences, ``charts`` draws, ``page`` and
 ``index`` put together, ``lint`` proves that each shown number carries its footnote. All pure;
-tasks/report.py writes.
+tasks/outputs/report.py writes.
 """

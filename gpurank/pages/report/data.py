@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from gpurank.answers.notes import Source
-from gpurank.answers.reading import NoData, ask
+from gpurank.answers.warehouse import NoData, ask
 from gpurank.declared.rounds import round_order
 
 if TYPE_CHECKING:

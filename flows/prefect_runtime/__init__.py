@@ -1,0 +1,1 @@
+"""Where flows run: a temporary Prefect server, its environment, task runners."""

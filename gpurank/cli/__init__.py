@@ -1,0 +1,1 @@
+"""The command line: parse options, start a flow or ask a question, print the answer."""

@@ -1,0 +1,1 @@
+"""Answers on the terminal: tables, layout, progress, safety of untrusted text."""

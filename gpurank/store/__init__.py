@@ -1,0 +1,1 @@
+"""Where versions stand on disk or in object storage: versions, history, changes, locks."""

@@ -1,0 +1,126 @@
+"""When each version of a round was the valid one.
+
+The store keeps a journal of what was published; a version's own manifest says when its source got
+those bytes. Everything here follows from the store's files alone, so that the same store gives the
+same history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time
+
+from gpurank.declared.rounds import declared_rounds
+from gpurank.settings import SettingsError
+from gpurank.store.versions import Manifest, Store, StoreError
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """One version from the moment it became the one in use.
+
+    ``valid_from`` is when the source got those bytes: its commit's time. Where the source does not
+    tell, a round's first version is valid from the round's publication (None where that is not
+    declared) and a later one from when it was published here. Times are UTC.
+    """
+
+    manifest: Manifest
+    valid_from: datetime | None
+    published_at: datetime
+
+    @property
+    def known_from(self) -> datetime:
+        """Since when this version answers questions about the past."""
+        return self.valid_from or self.published_at
+
+
+def publications(store: Store, round_id: str) -> tuple[Publication, ...]:
+    """Every publication of a round that is still in the store, oldest first.
+
+    Raises:
+        StoreError: the version in use is not there.
+    """
+    latest = store.latest(round_id)
+    if latest is None:
+        return ()
+    complete = {
+        item.version_id: item for item in store.versions(round_id) if item.state == "complete"
+    }
+    entries = [(name, at) for name, at in store.journal(round_id) if name in complete]
+    noted = {name for name, _ in entries}
+    if latest.version_id not in noted:
+        # A store from before the journal, or a run that died between journal and pointer.
+        earlier = [i for i in complete.values() if i.version_id not in noted | {latest.version_id}]
+        entries = [(i.version_id, i.taken_at) for i in earlier if not noted] + entries
+        entries.append((latest.version_id, latest.taken_at))
+    last = max(place for place, (name, _) in enumerate(entries) if name == latest.version_id)
+    found: list[Publication] = []
+    for name, at in entries[: last + 1]:
+        found.append(_publication(complete[name], at, found))
+    return tuple(found)
+
+
+def valid_at(known: Sequence[Publication], when: datetime) -> Publication | None:
+    """The publication that answers for a moment: the last one that was valid by then."""
+    fitting = [item for item in known if item.known_from <= when]
+    return fitting[-1] if fitting else None
+
+
+def last_two(known: Sequence[Publication]) -> tuple[Publication, Publication] | None:
+    """The newest publication and the last before it that holds other bytes; None without one."""
+    for item in reversed(known[:-1]):
+        if item.manifest.content_hash != known[-1].manifest.content_hash:
+            return item, known[-1]
+    return None
+
+
+def find(known: Iterable[Manifest], text: str) -> Manifest:
+    """The version whose id or commit starts with a text.
+
+    Raises:
+        StoreError: none, or more than one does.
+    """
+    versions = {item.version_id: item for item in known if item.state == "complete"}
+    fitting = [
+        item
+        for name, item in versions.items()
+        if text and (name.startswith(text) or (item.source_commit or "").startswith(text))
+    ]
+    if len(fitting) == 1:
+        return fitting[0]
+    names = ", ".join(f"{name} ({item.source_commit})" for name, item in versions.items())
+    what = "more than one version starts" if fitting else "no version starts"
+    raise StoreError(f"{what} with {text!r}; there are {names or 'none'}")
+
+
+def moment(text: str) -> datetime:
+    """The moment that a date (its end, UTC) or a date with a time means.
+
+    Raises:
+        SettingsError: it is neither.
+    """
+    try:
+        if len(text) == len("2026-01-31"):
+            return datetime.combine(date.fromisoformat(text), time.max, UTC)
+        return _utc(datetime.fromisoformat(text))
+    except ValueError:
+        raise SettingsError(
+            f"{text!r} is no date; write it as 2026-01-31 or 2026-01-31T12:00:00+00:00"
+        ) from None
+
+
+def _publication(manifest: Manifest, published: str, before: Sequence[Publication]) -> Publication:
+    at, dated = _utc(datetime.fromisoformat(published)), manifest.source_date
+    known = _utc(datetime.fromisoformat(dated)) if dated else None
+    if not before:
+        if known is None and (day := declared_rounds().get(manifest.round_id).published_on):
+            known = datetime.combine(day, time.min, UTC)
+        return Publication(manifest, known, at)
+    # Bytes that came back, or a rewritten branch: older than what they replaced.
+    is_late = known is not None and known > before[-1].known_from
+    return Publication(manifest, known if is_late else at, at)
+
+
+def _utc(when: datetime) -> datetime:
+    return when.replace(tzinfo=UTC) if when.tzinfo is None else when.astimezone(UTC)

@@ -1,1 +1,0 @@
-"""Where versions stand on disk or in object storage: store, lock, history, changes."""

@@ -1,0 +1,1 @@
+"""Building a warehouse: load, identify, SQL layers, history, publish."""

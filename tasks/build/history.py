@@ -1,0 +1,170 @@
+"""Read versions of a round into states and compare them: analysis.version and analysis.change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from gpurank.settings import Settings
+from gpurank.store.changes import Change, Result, State, changes
+from gpurank.store.history import Publication, last_two, publications
+from gpurank.store.versions import Manifest, Store
+
+if TYPE_CHECKING:
+    import duckdb
+
+_RESULTS = """
+with logs as (
+    select run.result_id, md5(string_agg(file.sha256, ',' order by file.sha256)) as logs
+    from core.run as run
+    join raw.source_file as file on file.round_id = run.round_id and file.path = run.file
+    group by run.result_id
+), ranks as (
+    select result_id, rank() over (
+        partition by round_id, benchmark order by score_min * (accelerator_count + ?)
+    ) as place
+    from metrics.configuration where is_in_round_list and accelerator_count > 0
+)
+select r.result_id, r.benchmark, r.system_path, s.score_min, ranks.place, logs.logs
+from core.result as r
+left join metrics.score as s using (result_id)
+left join logs using (result_id)
+left join ranks using (result_id)
+where r.round_id = ? order by r.result_id
+"""
+_SYSTEMS = "select path, fields_json from raw.system where round_id = ? order by path"
+_ASIDE = (
+    "select quarantine_id, string_agg(reason, '; ' order by reason) from core.quarantine "
+    "where round_id = ? group by quarantine_id"
+)
+
+
+def run(con: duckdb.DuckDBPyConnection, settings: Settings) -> dict[str, int]:
+    """Write every loaded round's publications, and what changed between its two newest ones.
+
+    Needs raw, core and metrics. The earlier versions are read beside, in memory.
+    """
+    store = Store(settings.raw_dir)
+    known = _known(con, store, settings)
+    pairs = {name: pair for name, items in known.items() if (pair := last_two(items))}
+    rows: list[dict[str, Any]] = []
+    if pairs:
+        with states_of([old.manifest for old, _ in pairs.values()], store) as earlier:
+            for name, (old, new) in pairs.items():
+                chips = settings.lambda_chips
+                found = changes(state(earlier, name, chips), state(con, name, chips))
+                rows += [_row(change, old, new) for change in found]
+    versions = [row for items in known.values() for row in _versions(items)]
+    return {
+        "versions": _write(con, "analysis.version", versions),
+        "changes": _write(con, "analysis.change", rows),
+    }
+
+
+@contextmanager
+def states_of(versions: Sequence[Manifest], store: Store) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A database in memory with the SQL layers up to metrics of some versions alone."""
+    import duckdb
+
+    from tasks.build.identity import load_identity
+    from tasks.build.load import Version, load_raw
+    from tasks.build.lookups import StaleCorrection, load_lookups
+    from tasks.build.models import run_layer
+
+    with duckdb.connect() as con:
+        load_raw(
+            con,
+            [
+                Version(m.round_id, m.version_id, store.folder(m.round_id, m.version_id))
+                for m in versions
+            ],
+        )
+        try:
+            load_lookups(con)
+        except StaleCorrection:
+            # A record about other bytes than these.
+            load_lookups(con, corrections=False)
+        load_identity(con)
+        for layer in ("staging", "core", "metrics"):
+            run_layer(con, layer)
+        yield con
+
+
+def state(con: duckdb.DuckDBPyConnection, round_id: str, lambda_chips: float) -> State:
+    """A round as a database holds it."""
+    rows = con.execute(_RESULTS, [lambda_chips, round_id]).fetchall()
+    systems = dict(con.execute(_SYSTEMS, [round_id]).fetchall())
+    aside = dict(con.execute(_ASIDE, [round_id]).fetchall())
+    return State(tuple(Result(*row) for row in rows), systems, aside)
+
+
+def _write(con: duckdb.DuckDBPyConnection, table: str, rows: Sequence[dict[str, Any]]) -> int:
+    from gpurank.declared.contracts import contract
+    from tasks.build.load import insert_rows, one_commit, sql_type
+
+    declared = contract(table)
+    columns = ", ".join(f"{column.name} {sql_type(column.type)}" for column in declared.columns)
+    with one_commit(con):
+        con.execute(f"CREATE SCHEMA IF NOT EXISTS {declared.layer}")
+        insert_rows(con, table, columns, rows)
+    return len(rows)
+
+
+def _plain(when: datetime | None) -> datetime | None:
+    """UTC without saying so, as the warehouse keeps times."""
+    return None if when is None else when.astimezone(UTC).replace(tzinfo=None)
+
+
+def _known(
+    con: duckdb.DuckDBPyConnection, store: Store, settings: Settings
+) -> Mapping[str, tuple[Publication, ...]]:
+    """Publications of each loaded round, up to the version that is loaded."""
+    loaded = con.execute(
+        "select round_id, version_id from raw.round_version order by try_cast("
+        "string_split(round_id[2:], '.') as integer[])"
+    ).fetchall()
+    found = {}
+    for round_id, version in loaded:
+        items = publications(store, round_id)
+        places = [
+            place
+            for place, item in enumerate(items)
+            if item.manifest.version_id == version
+            and (settings.as_of is None or item.known_from <= settings.as_of)
+        ]
+        found[round_id] = items[: max(places, default=-1) + 1]
+    return found
+
+
+def _row(change: Change, old: Publication, new: Publication) -> dict[str, Any]:
+    return {
+        "round_id": new.manifest.round_id,
+        **asdict(change),
+        "old_version_id": old.manifest.version_id,
+        "new_version_id": new.manifest.version_id,
+        "old_commit": old.manifest.source_commit,
+        "new_commit": new.manifest.source_commit,
+        "changed_at": _plain(new.valid_from),
+    }
+
+
+def _versions(items: Sequence[Publication]) -> Iterator[dict[str, Any]]:
+    for place, item in enumerate(items):
+        following = items[place + 1] if place + 1 < len(items) else None
+        counts = item.manifest.counts
+        yield {
+            "round_id": item.manifest.round_id,
+            "publication_number": place + 1,
+            "version_id": item.manifest.version_id,
+            "source_commit": item.manifest.source_commit,
+            "content_hash": item.manifest.content_hash,
+            "valid_from": _plain(item.valid_from),
+            "valid_to": _plain(following.valid_from) if following else None,
+            "is_in_use": following is None,
+            "folder_count": counts.get("folder"),
+            "quarantined_count": counts.get("quarantined"),
+            "run_count": counts.get("run"),
+        }

@@ -1,0 +1,1 @@
+"""Validation: counts in SQL, Great Expectations, one report of both."""

@@ -1,0 +1,1 @@
+"""One round from files to raw tables to a published version."""

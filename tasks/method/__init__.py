@@ -1,0 +1,1 @@
+"""The method on the warehouse: one job per benchmark."""

@@ -1,0 +1,1 @@
+"""Processes that read rounds and run the method."""

@@ -1,0 +1,1 @@
+"""The bytes of a round: archives, checkouts and Git repositories, verified."""

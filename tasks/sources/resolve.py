@@ -1,0 +1,220 @@
+"""Where a round's source is: the public repository, a Git URL or path, an archive, a mirror."""
+
+from __future__ import annotations
+
+import difflib
+import glob
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpurank.declared.rounds import declared_rounds, round_order
+from tasks.sources.base import Kind, SourceError, SourceMissing, check_round
+
+ARCHIVE_SUFFIXES = (".tar.zst", ".tar.gz", ".tgz", ".tar")
+
+_ENTRY = re.compile(
+    r"training_results_(?P<round>v\d+\.\d+)(?:-(?P<tail>.+?))?(?P<form>\.tar\.zst|\.tar\.gz|\.tgz|\.tar|\.git)?"
+)
+_URL = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<rest>.*)", re.DOTALL)
+_SCP = re.compile(r"(?:[\w.][\w.-]*@)?[\w.][\w.-]*:.+")
+_SCHEMES = frozenset({"https", "http", "ssh", "git", "file"})
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """Where a round's bytes are and how they are read."""
+
+    kind: Kind
+    uri: str
+
+
+def resolve(round_id: str, source: str | os.PathLike[str] | None) -> Location:
+    """The location of a round in a source.
+
+    ``source`` is None (the round's public repository), a Git URL or bare repository, an archive,
+    a checkout, a mirror folder that holds any of these as ``training_results_<round>…``, or any
+    of them with ``{round}`` in it. In a mirror an exact name goes before one with a suffix, and
+    an archive before a folder.
+
+    Raises:
+        UnknownRound: the round's name is not ``vX.Y``.
+        SourceMissing: there is nothing; the message names what was looked for and what is there.
+        SourceError: the source cannot be used, or more than one thing in it fits.
+    """
+    round_order(round_id)
+    if source is None:
+        return Location("git", declared_rounds().get(round_id).repository)
+    text = os.fspath(source).replace("{round}", round_id)
+    if _is_url(text):
+        check_round(round_id, text.rstrip("/").rpartition("/")[2], text)
+        return Location("git", text)
+    path = Path(text).expanduser().absolute()
+    if not path.exists():
+        raise SourceMissing(f"{path} does not exist; {_nearest(path)}")
+    return _local(round_id, path)
+
+
+def available(source: str | os.PathLike[str] | None) -> tuple[str, ...] | None:
+    """Rounds that a source holds, oldest first; None where it cannot be listed (Git URLs).
+
+    Raises:
+        SourceError: the source cannot be used at all.
+    """
+    if source is None:
+        return None
+    text = os.fspath(source)
+    if _is_url(text):
+        return None
+    if "{round}" in text:
+        return _sorted(_template_rounds(text))
+    path = Path(text).expanduser().absolute()
+    if not path.exists():
+        raise SourceMissing(f"{path} does not exist; {_nearest(path)}")
+    if path.is_dir() and not _is_bare(path) and (held := _entries(path)):
+        return _sorted(match["round"] for match in held.values())
+    match = _ENTRY.fullmatch(path.name)
+    return (match["round"],) if match else None
+
+
+def is_remote(source: str | os.PathLike[str] | None) -> bool:
+    """Whether a source is reached by URL, so that silence and absence can look alike."""
+    return source is None or _is_url(os.fspath(source))
+
+
+def _sorted(rounds: object) -> tuple[str, ...]:
+    return tuple(sorted(set(rounds), key=round_order))  # type: ignore[call-overload]
+
+
+def _template_rounds(text: str) -> set[str]:
+    """Rounds for which a local template names something that is there."""
+    before, *rest = str(Path(text).expanduser().absolute()).split("{round}")
+    pattern = re.compile(
+        re.escape(before)
+        + r"(v\d+\.\d+)"
+        + "".join(rf"\1{re.escape(part)}" if i else re.escape(part) for i, part in enumerate(rest))
+    )
+    wild = "v*".join(glob.escape(part) for part in (before, *rest))
+    names = glob.glob(wild)  # noqa: PTH207  (Path.glob takes no absolute pattern)
+    return {match[1] for name in names if (match := pattern.fullmatch(name))}
+
+
+def _is_url(text: str) -> bool:
+    """Whether a source is a Git URL; refuses the ones that could run or reveal something."""
+    if not text.strip():
+        raise SourceError("the source is empty; give a folder, an archive or a Git URL")
+    if text.startswith("-") or any(ord(char) < 32 for char in text):
+        raise SourceError(f"{text!r} is no source: it starts with '-' or holds control characters")
+    if "::" in text and not Path(text).exists():
+        raise SourceError(f"{text!r} names a Git helper program; give an https, ssh or file URL")
+    match = _URL.fullmatch(text)
+    if not match:
+        return bool(_SCP.fullmatch(text)) and not Path(text).exists()
+    scheme, rest = match["scheme"].lower(), match["rest"]
+    if scheme not in _SCHEMES or rest.startswith("-"):
+        raise SourceError(
+            f"{text!r} is no Git URL that is read here; use one of {', '.join(sorted(_SCHEMES))}"
+        )
+    user, has_user, _ = rest.partition("/")[0].rpartition("@")
+    if has_user and (scheme in ("http", "https") or ":" in user):
+        # The address is recorded with every version, so that a secret in it would be as well.
+        raise SourceError(
+            "the source URL holds a name or password; leave it out and let Git ask its "
+            "credential helper"
+        )
+    if text.endswith(ARCHIVE_SUFFIXES):
+        raise SourceError(f"{text} is an archive on the network; download it and name the file")
+    return True
+
+
+def _local(round_id: str, path: Path) -> Location:
+    if path.is_file():
+        check_round(round_id, path.name, str(path))
+        return Location("archive", str(path))
+    if _is_bare(path):
+        check_round(round_id, path.name, str(path))
+        return Location("git", str(path))
+    held = _entries(path)
+    if held:
+        return _local(round_id, path / _choose(round_id, path, held))
+    check_round(round_id, path.name, str(path))
+    if _ENTRY.fullmatch(path.name) or _is_checkout(path, round_id):
+        return Location("tree", str(path))
+    names = sorted(entry.name for entry in os.scandir(path))
+    raise SourceMissing(
+        f"{path} is neither a mirror (nothing in it is named training_results_<round>) nor a "
+        f"checkout of a round (no <submitter>/results); it holds {_some(names)}"
+    )
+
+
+def _entries(path: Path) -> dict[str, re.Match[str]]:
+    """What in a folder is named like a round's source, by name."""
+    try:
+        names = [(entry.name, entry.is_dir()) for entry in os.scandir(path)]
+    except OSError as error:
+        raise SourceError(f"{path} cannot be listed ({error.strerror}); check its rights") from None
+    found = {}
+    for name, is_folder in names:
+        match = _ENTRY.fullmatch(name)
+        if match and is_folder == (match["form"] in (None, ".git")):
+            found[name] = match
+    return found
+
+
+def _choose(round_id: str, path: Path, held: dict[str, re.Match[str]]) -> str:
+    """The one entry of a mirror that is a round's."""
+    fitting = {name: match for name, match in held.items() if match["round"] == round_id}
+    forms = (*ARCHIVE_SUFFIXES, None, ".git")
+    exact = [name for name, match in fitting.items() if match["tail"] is None]
+    if exact:
+        return min(exact, key=lambda name: forms.index(fitting[name]["form"]))
+    if len(fitting) == 1:
+        return next(iter(fitting))
+    if fitting:
+        raise SourceError(
+            f"{path} holds {round_id} more than once: {', '.join(sorted(fitting))}; keep one, or "
+            "name one of them as the source"
+        )
+    rounds = _sorted(match["round"] for match in held.values())
+    close = difflib.get_close_matches(round_id, rounds, n=2, cutoff=0.5)
+    hint = f"; did you mean {' or '.join(close)}?" if close else ""
+    raise SourceMissing(
+        f"{path} has no {round_id}: looked for training_results_{round_id} with "
+        f"{', '.join(ARCHIVE_SUFFIXES)}, .git or as a folder, also with -<commit> after the "
+        f"round; it holds {', '.join(rounds)}{hint}"
+    )
+
+
+def _is_bare(path: Path) -> bool:
+    return (path / "HEAD").is_file() and (path / "objects").is_dir() and (path / "refs").is_dir()
+
+
+def _is_checkout(path: Path, round_id: str) -> bool:
+    """Whether a folder's subfolders look like submitters (v0.5 has a folder above them)."""
+    if (path / ".git").exists():
+        return True
+    top = declared_rounds().get(round_id).top_folder
+    if top and (path / top).is_dir():
+        return True
+    folders = [entry for entry in os.scandir(path) if entry.is_dir(follow_symlinks=False)]
+    return any(
+        Path(entry.path, name).is_dir() for entry in folders for name in ("results", "systems")
+    )
+
+
+def _nearest(path: Path) -> str:
+    """What stands where a path was expected, nearest names first."""
+    parent = path.parent
+    while not parent.is_dir():
+        path, parent = parent, parent.parent
+    try:
+        names = sorted(entry.name for entry in os.scandir(parent))
+    except OSError:
+        return f"{parent} cannot be listed"
+    return f"{parent} holds {_some(difflib.get_close_matches(path.name, names, 5, 0.4) or names)}"
+
+
+def _some(names: list[str]) -> str:
+    shown = ", ".join(names[:5]) or "nothing"
+    return shown + (f" and {len(names) - 5} more" if len(names) > 5 else "")

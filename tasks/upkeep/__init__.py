@@ -1,0 +1,1 @@
+"""Watching sources, pruning old versions, comparing versions."""

@@ -1,0 +1,270 @@
+"""What spellings mean: known ones, unseen ones by a safe rule, and those that stay unresolved."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpurank.systems.accelerators import models
+from gpurank.systems.identity import Kind, resolve, resolve_one, spelling_issues, spelling_table
+from gpurank.systems.spellings import rows
+
+
+@pytest.mark.parametrize(
+    ("reported", "family", "memory", "form"),
+    [
+        ("NVIDIA Blackwell Ultra GPU (GB300)", "GB300", 279, "superchip"),
+        ("NVIDIA GB300-NVL72", "GB300", 279, "superchip"),
+        ("NVIDIA Blackwell GPU (B200-SXM-180GB)", "B200", 180, "SXM"),
+        ("AMD Instinct MI355X (288GB HBM3e)", "MI355X", 288, "OAM"),
+        ("AMD MI300X", "MI300X", 192, "OAM"),
+        ("8x NVIDIA H100-SXM5-80GB (700W)", "H100", 80, "SXM5"),
+        ("NVIDIA A100 80GB PCIe", "A100", 80, "PCIe"),
+        ("nvidia a100-sxm-40gb(400w)", "A100", 40, "SXM4"),
+        ("H100 PCIe 94GB", "H100", 94, "PCIe NVL"),
+        ("NVIDIA H200 NVL", "H200", 141, "PCIe NVL"),
+        ("Intel® Gaudi® 3 AI Accelerator", "Gaudi3", 128, "OAM"),
+        ("Google Cloud TPU v5p", "TPUv5p", 95, "custom board"),
+        ("tpuv3-2048", "TPUv3", 32, "custom board"),
+        ("Tesla V100-SXM3-32GB-H", "V100", 32, "SXM3"),
+        ("Graphcore Bow IPU", "Bow IPU", None, "Bow-2000"),
+    ],
+)
+def test_accelerators(reported: str, family: str, memory: float | None, form: str) -> None:
+    match = resolve_one("accelerator", reported, "v6.0")
+    assert match.method in ("lookup", "rule")
+    found = (match.values["family"], match.values["memory_gb"], match.values["form_factor"])
+    assert found == (family, memory, form)
+
+
+@pytest.mark.parametrize(
+    "reported",
+    [
+        "NVIDIA A100-SXM4-48GB",  # no such memory
+        "AMD H100",  # another vendor's
+        "NVIDIA H100-SXM5-80GB HBM2e",  # that is the PCIe card's memory
+        "NVIDIA Blackwell GPU",  # which one?
+        "NVIDIA Hopper GPU (B200)",  # contradicts itself
+        "NVIDIA H100X",
+        "NVIDIA H100 MIG 1g.10gb",
+        "NVIDIA H100-80GB-96GB",
+        "NVIDIA Rubin R100",
+        "NVIDIA V100-SXM3-32GB (400W)",
+        "TPU",  # said so in two rounds only
+        "mystery",
+    ],
+)
+def test_accelerators_that_stay_unresolved(reported: str) -> None:
+    match = resolve_one("accelerator", reported, "v6.0")
+    assert match.method == "unresolved"
+    assert match.values == {}
+
+
+def test_a_bare_tpu_means_v4_only_where_it_was_filed_so() -> None:
+    frame = resolve("accelerator", ["TPU", "TPU", "TPU"], ["v0.7", "v1.0", "v1.1"])
+    assert frame["family"].to_list() == ["TPUv4", "TPUv4", None]
+
+
+def test_what_variants_share_stands_and_the_rest_is_blank() -> None:
+    values = resolve_one("accelerator", "NVIDIA A100-80GB", None).values
+    assert (values["family"], values["memory_gb"]) == ("A100", 80)
+    assert values["form_factor"] is None and values["link_rank"] is None
+    assert resolve_one("accelerator", "NVIDIA H100 SXM", None).values["link_rank"] == 3
+
+
+@pytest.mark.parametrize("family", ["A800", "H800", "P100", "H200", "GH200"])
+def test_a_bare_name_claims_no_variant(family: str) -> None:
+    values = resolve_one("accelerator", f"NVIDIA {family} GPU", "v6.0").values
+    assert values["family"] == family
+    assert values["memory_gb"] is None or values["form_factor"] is None
+
+
+def test_power_tells_two_parts_of_one_form_apart() -> None:
+    plain = resolve_one("accelerator", "NVIDIA V100-SXM3-32GB (350W)", None).values
+    hot = resolve_one("accelerator", "NVIDIA V100-SXM3-32GB (450W)", None).values
+    assert (plain["tdp_w"], hot["tdp_w"]) == (350, 450)
+
+
+@pytest.mark.parametrize("reported", ["", " ", "N/A", "TODO", "-", "none", None])
+@pytest.mark.parametrize("kind", ["accelerator", "cpu", "submitter", "status", "division"])
+def test_placeholders_are_blank(kind: Kind, reported: str | None) -> None:
+    assert resolve_one(kind, reported).method == "blank"
+
+
+def test_an_unresolved_one_names_the_closest() -> None:
+    assert resolve_one("accelerator", "NVIDIA H200-SXM5-142GB").closest == "H200 SXM5 141GB"
+    assert resolve_one("cpu", "AMD EPYC 9755F").closest == "EPYC 9755"
+
+
+@pytest.mark.parametrize(
+    ("reported", "cpu", "cores"),
+    [
+        ("AMD EPYC 9965 192-Core Processor", "EPYC 9965", 192),
+        ("2x AMD EPYC 9575F 64-Core", "EPYC 9575F", 64),
+        ("INTEL(R) XEON(R) PLATINUM 8570", "Xeon Platinum 8570", 56),
+        ("Intel(R)Xeon(R)Platinum 8490H CPU @ 1.90GHz", "Xeon Platinum 8490H", 60),
+        ("Intel Xeon 8480+", "Xeon Platinum 8480+", 56),
+        ("Intel(R) Xeon(R) Platinum 8480C", "Xeon Platinum 8480C", 56),
+        ("Intel(R) Xeon(R) 6776P", "Xeon 6776P", 64),
+        ("AMD EPYC 9354P", "EPYC 9354", 32),
+        ("AMD EYPC 7513", "EPYC 7513", 32),
+        ("Intel(R) Xeon(R) Gold 8280 CPU @ 2.60GHz", "Xeon Platinum 8280", 28),
+        ("Neoverse-V2", "NVIDIA Grace (Arm Neoverse-V2)", 72),
+        ("AMD EPYC 7763 32-Core Processor", "EPYC 7763", 64),
+    ],
+)
+def test_processors(reported: str, cpu: str, cores: int) -> None:
+    values = resolve_one("cpu", reported).values
+    assert (values["cpu"], values["cores_per_socket"]) == (cpu, cores)
+
+
+@pytest.mark.parametrize(
+    "reported", ["AMD EPYC 9999", "Intel Xeon Gold 8570", "Xeon Platinum", "POWER10", "8570"]
+)
+def test_processors_that_stay_unresolved(reported: str) -> None:
+    assert resolve_one("cpu", reported).method == "unresolved"
+
+
+def test_different_processors_in_one_system_share_what_they_share() -> None:
+    values = resolve_one("cpu", "Node1: AMD EPYC 9755, Node2: AMD EPYC 9575F").values
+    assert values["cpu"] == "mixed: EPYC 9755 + EPYC 9575F"
+    assert (values["vendor"], values["generation"]) == ("AMD", "Turin")
+    assert values["cores_per_socket"] is None
+
+
+@pytest.mark.parametrize(
+    ("reported", "submitter", "members"),
+    [
+        ("Dell EMC", "Dell", ["Dell"]),
+        ("smc-ac-power", "Sustainable Metal Cloud", ["Sustainable Metal Cloud"]),
+        ("SUPERMICRO", "Supermicro", ["Supermicro"]),
+        ("HabanaLabs", "Intel-HabanaLabs", ["Intel-HabanaLabs"]),
+        ("IBM+CoreWeave+NVIDIA", "CoreWeave+IBM+NVIDIA", ["CoreWeave", "IBM", "NVIDIA"]),
+        ("CoreWeave + IBM + NVIDIA", "CoreWeave+IBM+NVIDIA", ["CoreWeave", "IBM", "NVIDIA"]),
+        ("RedHat-Supermicro", "Red Hat+Supermicro", ["Red Hat", "Supermicro"]),
+        ("Oracle & Cisco", "Cisco+Oracle", ["Cisco", "Oracle"]),
+        ("Super Micro Computer, Inc.", "Supermicro", ["Supermicro"]),
+        ("NVIDIA Corporation + Dell Inc.", "Dell+NVIDIA", ["Dell", "NVIDIA"]),
+    ],
+)
+def test_submitters(reported: str, submitter: str, members: list[str]) -> None:
+    values = resolve_one("submitter", reported).values
+    assert (values["submitter"], values["members"]) == (submitter, members)
+    assert values["is_joint"] == (len(members) > 1)
+
+
+def test_a_new_submitter_keeps_its_name_and_is_told() -> None:
+    match = resolve_one("submitter", "Nvidea")
+    assert (match.method, match.closest) == ("unresolved", "NVIDIA")
+    assert match.values["submitter"] == "Nvidea"
+
+
+@pytest.mark.parametrize(
+    ("reported", "availability", "is_on_premises"),
+    [
+        ("onprem", "available", True),
+        ("on-prem", "available", True),
+        ("Available on-premise", "available", True),
+        ("available on premise", "available", True),
+        ("Available on premises", "available", True),
+        ("cloud", "available", False),
+        ("Available in cloud", "available", False),
+        ("Available Cloud", "available", False),
+        ("available", "available", None),
+        ("Preview", "preview", None),
+        ("Preview on-premise", "preview", True),
+        ("research", "research", None),
+    ],
+)
+def test_statuses(reported: str, availability: str, is_on_premises: bool | None) -> None:
+    values = resolve_one("status", reported).values
+    assert (values["availability"], values["is_on_premises"]) == (availability, is_on_premises)
+
+
+@pytest.mark.parametrize(
+    "reported",
+    ["avail", "available preview", "cloud on-premise", "soon", "in the"],
+)
+def test_a_status_nobody_knows_is_never_available(reported: str) -> None:
+    assert resolve_one("status", reported).method == "unresolved"
+    assert resolve_one("status", reported).values == {}
+
+
+@pytest.mark.parametrize(
+    ("reported", "division"), [("close", "closed"), ("Closed", "closed"), (" open ", "open")]
+)
+def test_divisions(reported: str, division: str) -> None:
+    assert resolve_one("division", reported).values == {"division": division}
+
+
+def test_an_unknown_division_is_not_closed() -> None:
+    assert resolve_one("division", "clopen").method == "unresolved"
+
+
+@pytest.mark.parametrize(
+    ("reported", "framework"),
+    [
+        ("PyTorch NVIDIA Release 24.04", "PyTorch"),
+        ("NVIDIA PyTorch/MxNeti/DGL", "DGL+MXNet+PyTorch"),
+        ("TensorFlow 1.15 Poplar SDK 2.5.1", "TensorFlow"),
+        ("TenorFLow 2.2", "TensorFlow"),
+        ("research-tf", "TensorFlow"),
+        ("NVIDIA Merlin HugeCTR Release 24.04", "HugeCTR"),
+        ("maxtext", "JAX"),
+        ("PopART Poplar SDK 2.1.0", "PopART"),
+        ("ROCm 6.4.0-47", None),
+        ("NGC MLPerf v4.0", None),
+    ],
+)
+def test_frameworks(reported: str, framework: str | None) -> None:
+    assert resolve("framework", [reported])["framework"].to_list() == [framework]
+
+
+def test_one_row_a_spelling_and_an_issue_for_each_description_of_an_unresolved_one() -> None:
+    systems = pl.DataFrame(
+        {
+            "round_id": ["v9.0", "v9.0", "v9.0", "v9.1"],
+            "path": ["a", "b", "c", "d"],
+            "accelerator_reported": ["NVIDIA H100-SXM5-80GB", "Odd", "Odd", None],
+        }
+    )
+    table = spelling_table("accelerator", systems)
+    assert table.select("round_id", "reported").rows() == [
+        ("v9.0", "NVIDIA H100-SXM5-80GB"),
+        ("v9.0", "Odd"),
+    ]
+    issues = spelling_issues({"accelerator": table}, systems)
+    assert issues.select("round_id", "kind", "source_file").rows() == [
+        ("v9.0", "unresolved_accelerator", "b"),
+        ("v9.0", "unresolved_accelerator", "c"),
+    ]
+
+
+def test_every_listed_model_is_understood_by_its_own_name_or_keys() -> None:
+    for name, row in models().items():
+        if row["is_fallback"] == "true":
+            continue
+        key = row["keys"].split(";")[0]
+        memory = f" {row['memory_gb']}GB" if row["memory_gb"] else ""
+        form = row["form_factor"] if row["form_factor"][:3] in ("SXM", "PCI", "OAM") else ""
+        found = resolve_one("accelerator", f"{key} {form}{memory}").values
+        assert found.get("accelerator") == name, name
+
+
+def test_listed_spellings_name_listed_models() -> None:
+    assert {row["model"] for row in rows("accelerator_spelling")} <= set(models())
+    cpus = {row["model"] for row in rows("cpu")}
+    assert {row["model"] for row in rows("cpu_spelling")} <= cpus
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.sampled_from(
+        ["accelerator", "cpu", "submitter", "status", "division", "framework", "network"]
+    ),
+    st.text(max_size=30),
+)
+def test_any_text_resolves_or_is_told(kind: Kind, text: str) -> None:
+    assert resolve_one(kind, text, "v9.0").method in ("lookup", "rule", "unresolved", "blank")

@@ -1,0 +1,1 @@
+"""Tools of the developers: benchmarks, fuzzing, supply chain, generated docs."""

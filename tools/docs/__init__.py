@@ -1,0 +1,1 @@
+"""Generators of the documentation: tables.md and the tables of method.md."""

@@ -1,0 +1,113 @@
+"""The data dictionary: every table's contract as Markdown.
+
+``python -m tools.docs.dictionary > docs/tables.md`` writes it; a test fails where it is
+stale.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+
+from gpurank.declared.contracts import Check, Column, Contract, contracts
+
+# The order in which tables are made, which is the order to read them in.
+_LAYERS = ("raw", "lookup", "identity", "staging", "core", "metrics", "analysis", "marts")
+_HEAD = """# Tables
+
+Generated from the contracts in `expectations/` by `make docs`
+(`python -m tools.docs.dictionary > docs/tables.md`); edit those, not this file.
+[contracts.md](contracts.md) describes their format and the checks that every table has beside the
+ones listed here. Behind the columns listed here every table of the warehouse has `run_id`, the run
+that made the row: `join lookup.run using (run_id)`.
+"""
+
+
+def tables_text(declared: Iterable[Contract]) -> str:
+    """The dictionary as Markdown: a list of tables, then one section a table; ends in a newline.
+
+    Tables stand by layer in the order they are made, then by name, so that the text depends on
+    the contracts alone.
+    """
+    ordered = sorted(declared, key=lambda contract: (_layer_order(contract), contract.table))
+    parts = [_HEAD]
+    for layer in dict.fromkeys(contract.layer for contract in ordered):
+        tables = [contract for contract in ordered if contract.layer == layer]
+        rows = [[_link(contract), _text(contract.grain)] for contract in tables]
+        parts.append(f"**{layer}**\n\n" + _table(["table", "one row is"], rows))
+    parts += [_section(contract) for contract in ordered]
+    return "\n".join(parts)
+
+
+def _layer_order(contract: Contract) -> tuple[int, str]:
+    known = contract.layer in _LAYERS
+    return (_LAYERS.index(contract.layer) if known else len(_LAYERS), contract.layer)
+
+
+def _link(contract: Contract) -> str:
+    return f"[{contract.table}](#{contract.table.replace('.', '')})"
+
+
+def _section(contract: Contract) -> str:
+    key = ", ".join(f"`{name}`" for name in contract.key) or "none"
+    facts = [f"One row is {_text(contract.grain)}.", f"Key: {key}."]
+    if contract.may_be_empty:
+        facts.append("May be empty.")
+    if contract.is_large:
+        facts.append("Event-sized: checked by counts.")
+    columns = [_column_row(column) for column in contract.columns]
+    lines = [
+        f"## {contract.table}",
+        "",
+        contract.doc.strip(),
+        "",
+        " ".join(facts),
+        "",
+        _table(["column", "type", "unit", "null", "meaning"], columns),
+    ]
+    if contract.checks:
+        checks = [[f"`{c.name}`", c.severity, _condition(c), _text(c.why)] for c in contract.checks]
+        lines.append(_table(["check", "severity", "holds when", "why"], checks))
+    return "\n".join(lines)
+
+
+def _column_row(column: Column) -> list[str]:
+    may_be_null = "yes" if column.nullable else ""
+    unit = _text(column.unit or "")
+    return [f"`{column.name}`", column.type, unit, may_be_null, _text(column.doc)]
+
+
+def _condition(check: Check) -> str:
+    if check.sql is not None:
+        return "no row: " + _code(check.sql)
+    arguments = ", ".join(f"{name}={value}" for name, value in check.arguments.items())
+    return _code(f"{check.expect}({arguments})")
+
+
+def _table(head: list[str], rows: list[list[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
+
+
+def _text(text: str) -> str:
+    """One line of prose inside a table cell; what Markdown or HTML would read is escaped."""
+    line = " ".join(text.split())
+    for character in "\\|<>*`[]":
+        line = line.replace(character, "\\" + character)
+    return line
+
+
+def _code(text: str) -> str:
+    """Code inside a table cell. The bar ends a cell even within code, hence its escape."""
+    line = " ".join(text.split()).replace("|", "\\|")
+    fence = "``" if "`" in line else "`"
+    return f"{fence}{line}{fence}"
+
+
+def main() -> None:
+    """Print the dictionary of every declared table."""
+    sys.stdout.write(tables_text(contracts()))
+
+
+if __name__ == "__main__":
+    main()
