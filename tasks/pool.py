@@ -92,7 +92,7 @@ def side_by_side(workers: int) -> Iterator[Each]:
 
 @contextmanager
 def ordered_map(workers: int) -> Iterator[OrderedMap]:
-    """Yields an ``OrderedMap`` whose calls run in that many processes; with one worker, Python's own.
+    """Yields an ``OrderedMap`` in that many processes; with one worker, Python's own ``map``.
 
     Results come in the order of the items. Only a few items are taken ahead of the result that is
     yielded, so that memory does not grow with their number.
