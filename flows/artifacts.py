@@ -14,7 +14,7 @@ from gpurank.answers.warehouse import Answer, ask, open_warehouse
 from gpurank.declared.validation import ValidationReport
 from gpurank.operations.watch_record import WatchRecord
 from gpurank.settings import Settings
-from tasks.ingest.round import Outcome
+from tasks.ingest.round import IngestResult
 
 _BEST = """
 select r.benchmark, r.round_id, r.rank, m.submitter, m.system_name, m.accelerator,
@@ -32,7 +32,7 @@ where list_contains(?, round_id) order by round_id, kind, subject_id, field_name
 """
 
 
-def reconciliation(outcomes: Sequence[Outcome]) -> None:
+def reconciliation(outcomes: Sequence[IngestResult]) -> None:
     """Table of what each round held: folders seen = results + set aside."""
     rows = [
         {

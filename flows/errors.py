@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from gpurank.operations.watch_record import WatchRecord
-    from tasks.ingest.round import Outcome
+    from tasks.ingest.round import IngestResult
 
 
 class Exit(IntEnum):
@@ -32,7 +32,7 @@ class Exit(IntEnum):
 class RoundsFailed(RuntimeError):
     """Some rounds failed; the others are complete."""
 
-    def __init__(self, outcomes: Sequence[Outcome]) -> None:
+    def __init__(self, outcomes: Sequence[IngestResult]) -> None:
         self.outcomes = tuple(outcomes)
         failed = [item for item in outcomes if item.state == "failed"]
         self.is_total = len(failed) == len(self.outcomes)
@@ -81,7 +81,7 @@ _CODES = {
     "gpurank.answers.comparison.NotComparable": Exit.NOT_COMPARABLE,
     "flows.prefect_runtime.server.ServerFailed": Exit.INTERNAL,
     "gpurank.store.versions.StoreError": Exit.STORAGE,
-    "tasks.process.worker.WorkerDied": Exit.STORAGE,
+    "tasks.pool.WorkerDied": Exit.STORAGE,
     "gpurank.answers.warehouse.QueryError": Exit.USAGE,
     # What a person asks in SQL is a QueryError; here our own question found an older warehouse.
     "duckdb.BinderException": Exit.NO_DATA,

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from flows.progress import Lines
-from tasks.ingest.round import Outcome
+from tasks.ingest.round import IngestResult
 
 VARIABLE = "GPURANK_LOG_FORMAT"
 _LOCK = threading.Lock()
@@ -41,7 +41,7 @@ class JsonLines(Lines):
     def __init__(self, expected_b: Mapping[str, int]) -> None:
         super().__init__(expected_b)
 
-    def finished(self, outcome: Outcome) -> None:
+    def finished(self, outcome: IngestResult) -> None:
         level = "error" if outcome.state == "failed" else "info"
         write(
             level,

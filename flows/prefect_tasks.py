@@ -24,11 +24,9 @@ from gpurank.store.run_lock import writing
 from gpurank.store.versions import Store
 from tasks.build import assemble, provenance, publish
 from tasks.build.load import new_warehouse
-from tasks.checks import expectations as judge
 from tasks.ingest import round as ingest
 from tasks.ingest import shipped
-from tasks.ingest.round import Outcome
-from tasks.process.sharing import ALONE, Share
+from tasks.ingest.round import IngestResult
 
 if TYPE_CHECKING:
     from prefect.client.schemas.objects import State, TaskRun
@@ -72,8 +70,8 @@ def _is_worth_a_retry(_task: Any, _run: TaskRun, state: State[Any]) -> bool:
     persist_result=False,
 )
 def ingest_round(
-    round_id: str, settings: Settings, from_shipped: bool = False, share: Share = ALONE
-) -> Outcome:
+    round_id: str, settings: Settings, from_shipped: bool = False, readers: int = 1
+) -> IngestResult:
     """Bring one round up to date in the store."""
     display = progress.current()
     remote.pull_round(settings, round_id)
@@ -84,7 +82,7 @@ def ingest_round(
             round_id,
             settings,
             lambda done_b, files: display.reading(round_id, done_b, files),
-            share,
+            readers,
         )
     remote.push_round(settings, round_id)
     display.finished(found)
@@ -96,7 +94,7 @@ def ingest_rounds(
     settings: Settings,
     from_shipped: bool = False,
     raise_single: bool = True,
-) -> list[Outcome]:
+) -> list[IngestResult]:
     """Ingest rounds side by side; a failure is an outcome, unless there is but one round.
 
     ``raise_single=False`` makes the failure of a single round an outcome, too.
@@ -105,12 +103,12 @@ def ingest_rounds(
         Exception: the only round failed; its error.
     """
     display = progress.current()
-    share = runners.reading_share(settings, len(names))
+    readers = runners.readers_per_round(settings, len(names))
     # The largest first: the cores then end at about the same time.
     known = roundlock.shipped()
     order = sorted(names, key=lambda name: -(known[name].bytes if name in known else 1 << 40))
     ingest_one = ingest_round.with_options(tags=limit_tags("ingest"))
-    futures = {name: ingest_one.submit(name, settings, from_shipped, share) for name in order}
+    futures = {name: ingest_one.submit(name, settings, from_shipped, readers) for name in order}
     outcomes = []
     for name in names:
         found = futures[name].result(raise_on_failure=False)
@@ -123,13 +121,13 @@ def ingest_rounds(
     return outcomes
 
 
-def failed(round_id: str, error: BaseException) -> Outcome:
+def failed(round_id: str, error: BaseException) -> IngestResult:
     """The outcome of a round that failed."""
     code, message = explain(error)
-    return Outcome(round_id, "failed", message=message, exit_code=int(code))
+    return IngestResult(round_id, "failed", message=message, exit_code=int(code))
 
 
-def summary(outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
+def summary(outcomes: Sequence[IngestResult]) -> list[dict[str, Any]]:
     """Outcomes as a flow's value; says how many there were of each kind."""
     counts = Counter(item.state for item in outcomes)
     told = ", ".join(f"{number} {state}" for state, number in sorted(counts.items()))
@@ -151,7 +149,6 @@ def analysis_task(step: assemble.Step) -> Callable[..., Any]:
 def build_warehouse(settings: Settings) -> list[ValidationReport]:
     """Build a new warehouse of every round's version in use and put it in the old one's place."""
     display = progress.current()
-    judge.load_apart()
     remote.pull(settings)
     reports: list[ValidationReport] = []
     with publish.building(settings) as path:

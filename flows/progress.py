@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from flows.terminal_safety import say, visible
-from tasks.ingest.round import Outcome
+from tasks.ingest.round import IngestResult
 
 _LINE_EVERY_S = 5.0
 _MB = 1_000_000
@@ -23,7 +23,7 @@ class Progress:
     def reading(self, round_id: str, done_b: int, files: int) -> None:
         """So many bytes and files of a round have been read."""
 
-    def finished(self, outcome: Outcome) -> None:
+    def finished(self, outcome: IngestResult) -> None:
         """A round is done, or failed."""
 
     def say(self, text: str) -> None:
@@ -48,7 +48,7 @@ class Lines(Progress):
                 f"{round_id}: {rate_text(done_b, self._expected.get(round_id), now - started)}"
             )
 
-    def finished(self, outcome: Outcome) -> None:
+    def finished(self, outcome: IngestResult) -> None:
         started = self._started.pop(outcome.round_id, None)
         spent = None if started is None else time.monotonic() - started
         self.say(outcome_text(outcome, spent))
@@ -91,7 +91,7 @@ class Bars(Lines):
             self._ids[round_id] = self.bars.add_task(round_id, total=total)
         self.bars.update(self._ids[round_id], completed=done_b)
 
-    def finished(self, outcome: Outcome) -> None:
+    def finished(self, outcome: IngestResult) -> None:
         if outcome.round_id in self._ids:
             self.bars.remove_task(self._ids.pop(outcome.round_id))
         super().finished(outcome)
@@ -142,7 +142,7 @@ def rate_text(done_b: int, expected_b: int | None, spent_s: float) -> str:
     return text
 
 
-def outcome_text(outcome: Outcome, spent_s: float | None = None) -> str:
+def outcome_text(outcome: IngestResult, spent_s: float | None = None) -> str:
     """One line on what became of a round."""
     if outcome.state == "failed":
         return f"{outcome.round_id}: FAILED: {outcome.message}"

@@ -18,7 +18,7 @@ from gpurank.operations import watch_record as watching
 from gpurank.operations.watch_record import TO_INGEST, Finding, WatchRecord
 from gpurank.settings import Settings
 from gpurank.store.versions import now
-from tasks.ingest.round import Outcome
+from tasks.ingest.round import IngestResult
 from tasks.upkeep.watch import is_stale, look
 
 
@@ -27,7 +27,7 @@ class Watched:
     """What a watch found, what became of the rounds it read, whether the warehouse is new."""
 
     record: WatchRecord
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[IngestResult, ...]
     is_analyzed: bool
 
     @property
@@ -99,7 +99,7 @@ def announced(watched: Watched, settings: Settings) -> dict[str, Any]:
 def _record(
     started_at: str,
     findings: Sequence[Finding],
-    outcomes: Sequence[Outcome],
+    outcomes: Sequence[IngestResult],
     settings: Settings,
 ) -> WatchRecord:
     ingested = {item.round_id: item.version_id or "" for item in outcomes if item.state != "failed"}

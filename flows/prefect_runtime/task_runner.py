@@ -23,8 +23,7 @@ from prefect.cache_policies import NO_CACHE
 from prefect.task_runners import ThreadPoolTaskRunner
 
 from gpurank.settings import Settings, SettingsError, default_workers
-from tasks.process import fanout
-from tasks.process.sharing import ALONE, Share, share
+from tasks import pool
 
 T = TypeVar("T")
 VARIABLE = "GPURANK_RUNNER"
@@ -61,24 +60,25 @@ def task_runner(workers: int | None = None) -> Any:
     return runner(cluster_kwargs={"n_workers": count, "threads_per_worker": 1})
 
 
-def reading_share(settings: Settings, round_count: int) -> Share:
-    """How the flow's processes are shared among rounds; on a cluster a round is a worker's."""
-    is_here = _configured() == ("threads", "")
-    return share(settings.workers, round_count) if is_here else ALONE
+def readers_per_round(settings: Settings, round_count: int) -> int:
+    """Returns how many processes parse each round; on a cluster one, which is a worker's."""
+    if _configured() != ("threads", ""):
+        return 1
+    return max(1, settings.workers // max(1, round_count))
 
 
 @contextmanager
-def side_by_side(settings: Settings) -> Iterator[fanout.Each]:
+def side_by_side(settings: Settings) -> Iterator[pool.Each]:
     """Where the method's jobs of a flow run: processes here, or the flow's own cluster."""
     if _configured() == ("threads", ""):
-        with fanout.side_by_side(settings.workers) as each:
+        with pool.side_by_side(settings.workers) as each:
             yield each
     else:
         yield Workers()
 
 
 class Workers:
-    """Jobs as tasks of the running flow, on its task runner; see tasks.process.fanout.Each.
+    """Jobs as tasks of the running flow, on its task runner; see tasks.pool.Each.
 
     Make it in the flow. A task that asks for them holds what cannot travel, so that they are
     submitted in the flow's context.
@@ -87,14 +87,11 @@ class Workers:
     def __init__(self) -> None:
         self._flow = copy_context()
 
-    def __call__(self, function: Callable[..., T], jobs: Sequence[fanout.Job]) -> list[T]:
+    def __call__(self, function: Callable[..., T], jobs: Sequence[pool.Job]) -> list[T]:
         """One result a job, in their order; the first error among them is raised."""
         packed = [pickle.dumps((function, job)) for job in jobs]
         futures = self._flow.run(lambda: [run_job.submit(each) for each in packed])
         return [pickle.loads(future.result()) for future in futures]  # noqa: S301 (our own)
-
-    def warm(self, *modules: str) -> None:
-        """Nothing: workers import with their first job."""
 
 
 @task(

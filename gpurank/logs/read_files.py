@@ -7,8 +7,8 @@ from them together is gpurank.logs.round_tables's.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import pyarrow as pa
 
@@ -21,41 +21,28 @@ from gpurank.logs.log_view import LogView
 from gpurank.logs.power import PowerFacts, power_facts
 from gpurank.logs.records import Records, read_log, refused
 from gpurank.logs.runs import RunFacts, run_facts
+from gpurank.logs.source_files import SourceFile
 from gpurank.systems.descriptions import Description, read_description
 
-#: Bytes of files that are read, and whose events are written, together.
+#: Size of a chunk, B: files that are read, and whose events are written, together.
 CHUNK_B = 4 << 20
 
-
-class Named(Protocol):
-    """What is known of a file without its bytes."""
-
-    @property
-    def path(self) -> str: ...
-    @property
-    def byte_count(self) -> int: ...
-    @property
-    def sha256(self) -> str: ...
-
-
-class SourceFileLike(Named, Protocol):
-    """A file of a snapshot; gpurank.logs.source_files.SourceFile is one."""
-
-    @property
-    def data(self) -> bytes: ...
-    @property
-    def withheld_reason(self) -> str | None: ...
+Chunk: TypeAlias = list[SourceFile]
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
     """What one file holds; most files hold one kind of thing or nothing.
 
-    ``refusal`` says why a file was not read. ``run`` and ``rule`` are there for a result log,
-    ``power`` for a power log that is one, ``description``, ``scaling`` (as read_scaling gives it)
-    and ``checker_params`` for files of that kind.
+    ``path``, ``byte_count`` and ``sha256`` are the file's. ``refusal`` says why it was not read.
+    ``run`` and ``rule`` are there for a result log, ``power`` for a power log that is one,
+    ``description``, ``scaling`` (as read_scaling returns it) and ``checker_params`` for files of
+    that kind.
     """
 
+    path: str
+    byte_count: int
+    sha256: str
     place: Place
     refusal: str | None = None
     record_count: int = 0
@@ -70,24 +57,24 @@ class Reading:
     checker_params: str | None = None
 
 
-def chunks(files: Iterable[SourceFileLike]) -> Iterator[list[SourceFileLike]]:
-    """The files in lists of some ``CHUNK_B``; the same files give the same lists."""
-    taken: list[SourceFileLike] = []
+def cut_into_chunks(files: Iterable[SourceFile]) -> Iterator[Chunk]:
+    """Yields the files in lists of at least ``CHUNK_B``; the same files give the same lists."""
+    chunk: Chunk = []
     size_b = 0
     for file in files:
-        taken.append(file)
+        chunk.append(file)
         size_b += len(file.data)
         if size_b >= CHUNK_B:
-            yield taken
-            taken, size_b = [], 0
-    if taken:
-        yield taken
+            yield chunk
+            chunk, size_b = [], 0
+    if chunk:
+        yield chunk
 
 
 def read_files(
-    files: Sequence[SourceFileLike], round_: Round, rounds: Rounds
+    files: Sequence[SourceFile], round_: Round, rounds: Rounds
 ) -> tuple[list[Reading], pa.RecordBatch | None]:
-    """A reading of each file, and the rows of raw.event of all of them; None where there are none.
+    """Returns a reading of each file, and the rows of raw.event of all of them, None if no rows.
 
     Args:
         files: some of a round's files.
@@ -95,49 +82,54 @@ def read_files(
         rounds: all declarations, for the scoring rules.
     """
     events = EventBatch()
-    readings = []
-    for file in files:
-        place = classify(file.path, round_)
-        refusal = file.withheld_reason or refused(file.data)
-        if refusal is None and place.kind in ("result_log", "extra_log", "power"):
-            records = read_log(file.data)
-            events.add(file.path, records)
-            readings.append(_log(file, place, records, round_, rounds))
-        else:
-            readings.append(Reading(place, refusal) if refusal else _other(file, place))
+    readings = [_read_file(file, round_, rounds, events) for file in files]
     return readings, events.batch()
 
 
-def _other(file: SourceFileLike, place: Place) -> Reading:
-    """The reading of a file that is no log."""
-    if place.kind == "system_description":
-        return Reading(place, description=read_description(file.data, file.path))
-    if place.kind == "scaling":
-        return Reading(place, scaling=read_scaling(file.data))
-    if place.kind == "checker_params":
-        return Reading(place, checker_params=checker_params(file.data))
-    return Reading(place)
+def _read_file(file: SourceFile, round_: Round, rounds: Rounds, events: EventBatch) -> Reading:
+    """Returns the reading of one file; adds the records of a log to the events."""
+    place = classify(file.path, round_)
+    reading = Reading(file.path, file.byte_count, file.sha256, place)
+    refusal = file.withheld_reason or refused(file.data)
+    if refusal is not None:
+        return replace(reading, refusal=refusal)
+    match place.kind:
+        case "result_log" | "extra_log" | "power":
+            records = read_log(file.data)
+            events.add(file.path, records)
+            return _read_records(reading, file.data, records, round_, rounds)
+        case "system_description":
+            return replace(reading, description=read_description(file.data, file.path))
+        case "scaling":
+            return replace(reading, scaling=read_scaling(file.data))
+        case "checker_params":
+            return replace(reading, checker_params=checker_params(file.data))
+        case _:
+            return reading
 
 
-def _log(
-    file: SourceFileLike, place: Place, records: Records, round_: Round, rounds: Rounds
+def _read_records(
+    reading: Reading, data: bytes, records: Records, round_: Round, rounds: Rounds
 ) -> Reading:
-    bad = records.is_decodable.count(False)
+    """Returns the reading of a log, from its records."""
+    place = reading.place
+    undecodable_count = records.is_decodable.count(False)
     run = rule = power = None
     if place.kind == "result_log":
         folder = place.benchmark_folder or LogView(records).benchmark() or ""
         rule = rounds.rule(round_.round_id, folder)
         run = run_facts(records, rule)
     elif place.kind == "power":
-        power = power_facts(file.data, records, file.path.rpartition("/")[2])
-    return Reading(
-        place,
-        None,
-        len(records),
-        bad,
-        records.line_number[records.is_decodable.index(False)] if bad else None,
-        "run_start" in records.key,
-        run,
-        rule,
-        power,
+        power = power_facts(data, records, reading.path.rpartition("/")[2])
+    return replace(
+        reading,
+        record_count=len(records),
+        undecodable_count=undecodable_count,
+        undecodable_line=(
+            records.line_number[records.is_decodable.index(False)] if undecodable_count else None
+        ),
+        has_run_start="run_start" in records.key,
+        run=run,
+        rule=rule,
+        power=power,
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from functools import partial
 from importlib.resources import files as resource_files
@@ -24,8 +24,9 @@ from gpurank.logs.folders import Folders
 from gpurank.logs.issues import Issues
 from gpurank.logs.layout import Place, run_number
 from gpurank.logs.power import PowerFacts, device_kind
-from gpurank.logs.read_files import Named, Reading, SourceFileLike, chunks, read_files
+from gpurank.logs.read_files import Chunk, Reading, cut_into_chunks, read_files
 from gpurank.logs.runs import RunFacts
+from gpurank.logs.source_files import SourceFile
 from gpurank.systems.descriptions import Description
 
 TABLES = ("source_file", "folder", "event", "run", "system", "scaling", "power", "issue")
@@ -41,23 +42,19 @@ _RUN_COLUMNS = tuple(
 _SHAPING_LOOKUPS = ("system_field.csv",)
 
 
-Chunk: TypeAlias = list[SourceFileLike]
-Found: TypeAlias = tuple[list[Reading], pa.RecordBatch | None]
-Read: TypeAlias = Callable[[Chunk], Found]
-Each: TypeAlias = Callable[[Read, Iterable[Chunk]], Iterator[tuple[Sequence[Named], Found]]]
+ChunkReading: TypeAlias = tuple[list[Reading], pa.RecordBatch | None]
+#: Reads chunks of files in order: Python's ``map``, or one that does so in several processes.
+MapChunks: TypeAlias = Callable[
+    [Callable[[Chunk], ChunkReading], Iterable[Chunk]], Iterator[ChunkReading]
+]
 
 
 class ReconciliationError(RuntimeError):
     """What was seen is not what was written: a fault of the reader, never of the data."""
 
 
-def in_turn(read: Read, chunks_: Iterable[Chunk]) -> Iterator[tuple[Sequence[Named], Found]]:
-    """Each list of files with what was read in it, here and one after the other."""
-    return ((chunk, read(chunk)) for chunk in chunks_)
-
-
 def read_round(
-    files: Iterable[SourceFileLike], round_: Round, rounds: Rounds, each: Each = in_turn
+    files: Iterable[SourceFile], round_: Round, rounds: Rounds, map_chunks: MapChunks = map
 ) -> Iterator[tuple[str, pa.RecordBatch]]:
     """The raw tables of a round.
 
@@ -65,7 +62,7 @@ def read_round(
         files: the round's files, each once, in path order.
         round_: the round's declaration.
         rounds: all declarations, for the scoring rules.
-        each: reads lists of files, in this process or with others; gives them in their order.
+        map_chunks: reads chunks of the files, here or in other processes, and keeps their order.
 
     Yields:
         (table, batch): batches of ``event`` as files come, every other table once at the end.
@@ -75,10 +72,10 @@ def read_round(
         ReconciliationError: folders or logs seen are not the rows written.
     """
     reader = _RoundReader(round_, rounds)
-    read = partial(read_files, round_=round_, rounds=rounds)
-    for chunk, (readings, batch) in each(read, chunks(files)):
-        for file, reading in zip(chunk, readings, strict=True):
-            reader.take(file, reading)
+    read_chunk = partial(read_files, round_=round_, rounds=rounds)
+    for readings, batch in map_chunks(read_chunk, cut_into_chunks(files)):
+        for reading in readings:
+            reader.add(reading)
         if batch is not None:
             yield "event", batch
     for table, rows in reader.finish().items():
@@ -122,24 +119,24 @@ class _RoundReader:
             name: [] for name in TABLES if name not in ("event", "folder", "issue")
         }
 
-    def take(self, file: Named, reading: Reading) -> None:
-        """Note one file and what was read in it."""
+    def add(self, reading: Reading) -> None:
+        """Add the rows of one file that was read."""
         place = reading.place
         self.folders.see(place, is_read=reading.refusal is None)
         ignored: str | None
         if reading.refusal is not None:
             kind, ignored = "withheld", reading.refusal
-            self._withheld(file.path, place, reading.refusal)
+            self._withheld(reading.path, place, reading.refusal)
         else:
-            self._note_undecodable(file.path, reading)
-            kind, ignored = self._read(file.path, reading)
+            self._note_undecodable(reading.path, reading)
+            kind, ignored = self._read(reading.path, reading)
         self.rows["source_file"].append(
             {
-                "path": file.path,
+                "path": reading.path,
                 "kind": kind,
                 "folder_id": place.folder_id,
-                "byte_count": file.byte_count,
-                "sha256": file.sha256,
+                "byte_count": reading.byte_count,
+                "sha256": reading.sha256,
                 "record_count": reading.record_count,
                 "ignored_reason": ignored,
             }

@@ -12,7 +12,7 @@ from gpurank.settings import Settings
 from gpurank.store.history import publications, valid_at
 from gpurank.store.versions import Store
 from tasks.build import assemble, publish
-from tasks.process import fanout
+from tasks.pool import side_by_side
 
 _PACKAGES = ("gpurank", "tasks", "warehouse", "expectations")
 
@@ -44,7 +44,7 @@ def build(settings: Settings) -> None:
     from tasks.build.load import new_warehouse
 
     with publish.building(settings) as path:
-        with new_warehouse(path) as con, fanout.side_by_side(settings.workers) as each:
+        with new_warehouse(path) as con, side_by_side(settings.workers) as each:
             for step in assemble.steps(each):
                 step.run(con, settings)
         publish.swap(path, settings)

@@ -11,8 +11,8 @@ from gpurank.declared.validation import ValidationReport
 from gpurank.settings import Settings
 from gpurank.store.history import publications, valid_at
 from gpurank.store.versions import Store
-from tasks.checks.deferred import Checks, Run, row_count
-from tasks.process.fanout import Each, here
+from tasks.checks.deferred import Checks, Run
+from tasks.pool import Each, here
 
 if TYPE_CHECKING:
     import duckdb
@@ -35,7 +35,7 @@ def steps(each: Each = here) -> tuple[Step, ...]:
     checks = Checks()
     listed = (
         Step("load", _load(checks)),
-        Step("identify", _identify(each)),
+        Step("identify", _identify),
         Step("staging", _layer("staging", checks)),
         Step("core", _layer("core", checks)),
         Step("metrics", _layer("metrics", checks)),
@@ -152,18 +152,11 @@ def _layer(layer: str, checks: Checks) -> Run:
     return run
 
 
-def _identify(each: Each) -> Run:
-    """Make identity.* of the reported spellings, and ready what the method will need."""
+def _identify(con: duckdb.DuckDBPyConnection, settings: Settings) -> None:
+    """Make identity.* of the reported spellings."""
+    from tasks.build.identity import load_identity
 
-    def run(con: duckdb.DuckDBPyConnection, settings: Settings) -> None:
-        from tasks.build.identity import load_identity
-        from tasks.method.benchmark import FEW_RESULTS, IMPORTS
-
-        if row_count(con, "raw.folder") >= FEW_RESULTS:
-            each.warm(*IMPORTS)
-        load_identity(con)
-
-    return run
+    load_identity(con)
 
 
 def _method(each: Each, checks: Checks) -> Run:

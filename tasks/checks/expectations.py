@@ -1,20 +1,15 @@
 """Great Expectations: the only module that meets it, inside functions, since it loads for seconds.
 
 It judges counts of offending rows, all as one column, and the rows of tables with ``expect:``
-checks. It can do so in a process of its own, which loads it while others work.
+checks.
 """
 
 from __future__ import annotations
 
-import gc
 import logging
-import multiprocessing
 import os
-import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -22,20 +17,12 @@ from typing import TYPE_CHECKING, Any
 from gpurank.declared.contracts import Check, Contract
 from gpurank.declared.validation import CheckResult
 from tasks.checks.counts import EXAMPLES, Fact, first_line, rows_text, short
-from tasks.process.fanout import begin as begin_process
-from tasks.process.fanout import nursery
-from tasks.process.later import later
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# Imported by it for a check of distributions and for charts: half its memory, half its time.
-_SELDOM_USED = ("scipy.stats", "altair")
 # Its context is a singleton of the process; rounds may be validated from several threads.
 _ONE_AT_A_TIME = threading.Lock()
-# The process with this id has what it validates judged apart, one after the other.
-_apart: tuple[int, ThreadPoolExecutor] | None = None
-_process: ProcessPoolExecutor | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,58 +43,11 @@ class _Outcome:
     error: str | None = None
 
 
-def load_apart() -> None:
-    """Load the library in a process of its own, which then judges all that this process has.
-
-    Started before an orchestrator is, it costs no time. Nothing is started where the library is
-    loaded here already, or where a process may have no children.
-    """
-    global _apart
-    is_loaded = "great_expectations" in sys.modules or _its_line() is not None
-    if is_loaded or multiprocessing.current_process().daemon:
-        return
-    # A process is made by one that imports large libraries first; only this thread waits for it.
-    line = ThreadPoolExecutor(1, "judge")
-    line.submit(_start)
-    _apart = (os.getpid(), line)
-
-
 def begin(
     facts: Sequence[Fact], tables: Sequence[tuple[Contract, pa.Table]]
 ) -> Callable[[], Verdict]:
-    """Have counted facts (each count must be 0) and the ``expect:`` checks of tables' rows judged.
-
-    The function that is given waits for the verdict.
-    """
-    line = _its_line()
-    if line is None:
-        return lambda: _judged(facts, tables)
-    return line.submit(_asked, facts, tables).result
-
-
-def _its_line() -> ThreadPoolExecutor | None:
-    """Who asks the process apart; a forked child has no share in its parent's."""
-    return _apart[1] if _apart is not None and _apart[0] == os.getpid() else None
-
-
-def _start() -> None:
-    global _process
-    _process = ProcessPoolExecutor(1, nursery(), begin_process, (("tasks.checks.expectations",),))
-    _process.submit(_load)
-
-
-def _asked(facts: Sequence[Fact], tables: Sequence[tuple[Contract, pa.Table]]) -> Verdict:
-    """The verdict of the process apart; where it was ended from outside, one that is found here."""
-    try:
-        if _process is not None:
-            return _process.submit(_judged, facts, tables).result()
-    except BrokenProcessPool:
-        pass
-    return _judged(facts, tables)
-
-
-def _load() -> None:
-    _library()
+    """Returns a function that judges facts (each count must be 0) and the tables' rows."""
+    return lambda: _judged(facts, tables)
 
 
 def _judged(facts: Sequence[Fact], tables: Sequence[tuple[Contract, pa.Table]]) -> Verdict:
@@ -170,15 +110,7 @@ class _Library:
     def __init__(self) -> None:
         # Read when the package is imported: no telemetry.
         os.environ["GX_ANALYTICS_ENABLED"] = "false"
-        was_on = gc.isenabled()
-        # Thousands of classes that stay: looking for garbage among them takes half a second.
-        gc.disable()
-        try:
-            with later(*_SELDOM_USED):
-                import great_expectations as gx
-        finally:
-            if was_on:
-                gc.enable()
+        import great_expectations as gx
 
         # It logs a traceback for each expectation it drops; the counts report those.
         logging.getLogger("great_expectations").setLevel(logging.CRITICAL)

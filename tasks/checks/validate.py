@@ -17,7 +17,6 @@ from gpurank.declared.contracts import Contract, layer_contracts
 from gpurank.declared.validation import IMPLIED_WHY, CheckResult, ValidationFailed, ValidationReport
 from tasks.checks.counts import Fact, checked_rows, column_types, table_facts, unreadable
 from tasks.checks.expectations import begin
-from tasks.process.worker import run_alone
 
 if TYPE_CHECKING:
     import duckdb
@@ -62,8 +61,6 @@ def validate_version(
     round_id: str,
     previous_counts: Mapping[str, int] | None = None,
     form: str = "full",
-    is_counted_apart: bool = False,
-    counted_so_far: Callable[[], None] | None = None,
 ) -> ValidationReport:
     """Check one raw version's Parquet files against expectations/raw, before it is published.
 
@@ -74,16 +71,12 @@ def validate_version(
             table left out: no shrink limit.
         form: ``facts`` where events were reduced to the ones that runs point at (see
             gpurank.store.versions.Manifest); the SQL of checks sees it as ``getvariable('form')``.
-        is_counted_apart: count offending rows in a process that ends then: the memory that this
-            takes, some 80 MB, stays with nobody.
-        counted_so_far: called when that is done and the judging begins.
 
     Returns:
         The report; its warnings become issue rows (gpurank.declared.validation.issue_rows).
 
     Raises:
         ValidationFailed: a critical check failed.
-        WorkerDied: the process that counts was ended from outside.
     """
     if form == "facts" and previous_counts:
         # Fewer events than in a full version are no loss.
@@ -92,10 +85,7 @@ def validate_version(
             for name, count in previous_counts.items()
             if name not in ("event", "raw.event")
         }
-    arguments = version_dir, f"raw {round_id}", previous_counts, form
-    counted = run_alone(_counted, *arguments) if is_counted_apart else _counted(*arguments)
-    if counted_so_far is not None:
-        counted_so_far()
+    counted = _counted(version_dir, f"raw {round_id}", previous_counts, form)
     return _passed(counted.begin()())
 
 

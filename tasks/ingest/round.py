@@ -1,36 +1,36 @@
-"""One round from its source into the store: pin, read, validate, seal, publish.
+"""One round from its source into the store: pin, read, describe, validate, seal, publish.
 
 Plain functions: flows wrap them. The caller holds the run lock.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from gpurank.logs.source_files import content_hash
+from gpurank.declared.contracts import contract
+from gpurank.declared.validation import ValidationFailed, ValidationReport, issue_rows
+from gpurank.logs.source_files import SourceFile, content_hash
+from gpurank.pages.validation import validation_page
 from gpurank.settings import Settings
-from gpurank.store import rounds_lock as roundlock
+from gpurank.store import rounds_lock
 from gpurank.store.versions import Manifest, Store, now, version_id, write_durably
-from tasks.process.sharing import ALONE, Share
+from tasks.checks.validate import validate_version
+from tasks.pool import Progress, ordered_map, run_in_subprocess
+from tasks.sources.snapshot import OutOfOrder, Snapshot, files, pin, source_date
 
-if TYPE_CHECKING:
-    from gpurank.declared.validation import ValidationFailed, ValidationReport
-    from tasks.sources.snapshot import Snapshot
-
-Follow = Callable[[int, int], None]
+_PROGRESS_INTERVAL_S = 0.3
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """What became of one round.
+class IngestResult:
+    """Result of ingesting one round.
 
     ``state``: ``ingested``, ``unchanged`` (this source was read before by this code),
-    ``adopted`` (shipped facts) or ``failed``; then ``message`` says why and ``exit_code`` how a
-    command reports it.
+    ``adopted`` (shipped facts) or ``failed``; then ``message`` says why and ``exit_code`` is the
+    command's.
     """
 
     round_id: str
@@ -42,72 +42,96 @@ class Outcome:
     exit_code: int = 0
 
 
-def read_round(snapshot: Snapshot, cache_dir: Path, folder: Path) -> None:
-    """Read a snapshot's files into raw tables in a folder; runs in a worker process."""
-    from tasks.ingest.raw_tables import write_round
-    from tasks.process.partners import each
-    from tasks.process.worker import counted
-    from tasks.sources.snapshot import OutOfOrder, files
-
-    try:
-        taken = files(snapshot, cache_dir, in_one_pass=True)
-        write_round(counted(taken), snapshot.round_id, folder, each=each)
-    except OutOfOrder:
-        # Every file is written anew, so that nothing stays of the first attempt.
-        write_round(counted(files(snapshot, cache_dir)), snapshot.round_id, folder, each=each)
-
-
 def ingest_round(
-    round_id: str, settings: Settings, follow: Follow | None = None, share: Share = ALONE
-) -> Outcome:
-    """Bring one round up to date in the store and move its pointer.
+    round_id: str, settings: Settings, follow: Progress | None = None, readers: int = 1
+) -> IngestResult:
+    """Brings one round up to date in the store and moves its pointer.
 
     A source whose fingerprint this code has read before is not read again, and bytes that give an
-    existing version write nothing. ``share`` says how many processes read.
+    existing version write nothing.
+
+    Args:
+        round_id: the round's name.
+        settings: source, folders and limits.
+        follow: called with the bytes and files read so far.
+        readers: processes that parse the round's files; with one, the process that unpacks them.
 
     Raises:
         SourceError: the source is absent, unreachable or damaged.
         ValidationFailed: a critical check failed; the version is kept as failed.
+        WorkerDied: a reading process was ended from outside.
     """
     from gpurank.logs.round_tables import code_hash
-    from tasks.process.worker import run_alone
-    from tasks.sources.snapshot import pin, source_date
 
     store = Store(settings.raw_dir)
     snapshot = pin(round_id, settings.source)
     code = code_hash(round_id)
-    known = store.known(round_id, snapshot.fingerprint, code)
-    if known is not None:
-        return _in_use(known, store, settings, "unchanged")
-    with store.building(round_id) as folder, ExitStack() as turn:
-        turn.enter_context(share.turn())
-        read = read_round, snapshot, settings.cache_dir, folder
-        run_alone(*read, follow=follow, partner_count=share.partners)
-        draft = replace(
-            _manifest(snapshot, folder, code),
-            source_date=source_date(snapshot, settings.cache_dir),
-            run_id=settings.run_id,
-        )
-        if not store.has(round_id, draft.version_id):
-            # Counting takes the memory of a reader; the next round is read from its end on.
-            failure = validated(folder, draft, store, settings, turn.close)
-            if failure is not None:
-                store.seal(folder, replace(draft, state="failed", failure=str(failure)))
-                raise failure
-        sealed = store.seal(folder, draft)
-    store.remember(round_id, snapshot.fingerprint, sealed.version_id)
-    return _in_use(sealed, store, settings, "ingested")
+    manifest = store.known(round_id, snapshot.fingerprint, code)
+    if manifest is not None:
+        publish_version(manifest, store, settings)
+        return result_of(manifest, "unchanged")
+    with store.building(round_id) as folder:
+        arguments = snapshot, settings.cache_dir, folder, readers
+        run_in_subprocess(read_snapshot, *arguments, follow=follow)
+        manifest = describe_version(folder, snapshot, code, settings)
+        if not store.has(round_id, manifest.version_id):
+            try:
+                check_version(folder, manifest, store, settings)
+            except ValidationFailed as error:
+                store.seal(folder, replace(manifest, state="failed", failure=str(error)))
+                raise
+        manifest = store.seal(folder, manifest)
+    store.remember(round_id, snapshot.fingerprint, manifest.version_id)
+    publish_version(manifest, store, settings)
+    return result_of(manifest, "ingested")
 
 
-def _in_use(manifest: Manifest, store: Store, settings: Settings, state: str) -> Outcome:
-    point(store, settings, manifest)
-    return outcome(manifest, state)
+def read_snapshot(
+    snapshot: Snapshot,
+    cache_dir: Path,
+    folder: Path,
+    readers: int = 1,
+    progress: Progress | None = None,
+) -> None:
+    """Reads a snapshot's files into raw tables in a folder; runs in a process of its own.
+
+    That process unpacks the files and writes the rows; ``readers`` more parse them.
+    """
+    from tasks.ingest.raw_tables import write_round
+
+    def write(in_one_pass: bool) -> None:
+        taken = _report_progress(files(snapshot, cache_dir, in_one_pass), progress)
+        write_round(taken, snapshot.round_id, folder, map_chunks)
+
+    with ordered_map(readers) as map_chunks:
+        try:
+            write(in_one_pass=True)
+        except OutOfOrder:
+            # Every table is written again from its start.
+            write(in_one_pass=False)
 
 
-def _manifest(snapshot: Snapshot, folder: Path, code: str) -> Manifest:
-    """The version's manifest, its numbers counted from what was written."""
-    taken = source_files(folder)
-    content = content_hash((path, sha256) for path, sha256, _ in taken)
+def _report_progress(
+    taken: Iterable[SourceFile], progress: Progress | None
+) -> Iterator[SourceFile]:
+    """Yields the same files; reports the bytes and files so far some times a second."""
+    bytes_read = files_read = 0
+    reported_at = 0.0
+    for file in taken:
+        yield file
+        bytes_read += len(file.data)
+        files_read += 1
+        if progress is not None and time.monotonic() - reported_at > _PROGRESS_INTERVAL_S:
+            progress(bytes_read, files_read)
+            reported_at = time.monotonic()
+    if progress is not None:
+        progress(bytes_read, files_read)
+
+
+def describe_version(folder: Path, snapshot: Snapshot, code: str, settings: Settings) -> Manifest:
+    """Returns the manifest of a version, its numbers counted from what was written."""
+    listed = source_files(folder)
+    content = content_hash((path, sha256) for path, sha256, _ in listed)
     return Manifest(
         round_id=snapshot.round_id,
         version_id=version_id(content, code),
@@ -120,23 +144,25 @@ def _manifest(snapshot: Snapshot, folder: Path, code: str) -> Manifest:
         content_hash=content,
         code_hash=code,
         taken_at=now(),
-        file_count=len(taken),
-        byte_count=sum(size for _, _, size in taken),
+        file_count=len(listed),
+        byte_count=sum(byte_count for _, _, byte_count in listed),
         counts=row_counts(folder),
+        source_date=source_date(snapshot, settings.cache_dir),
+        run_id=settings.run_id,
     )
 
 
 def source_files(folder: Path) -> list[tuple[str, str, int]]:
-    """(path, SHA-256, bytes) of every file that a version was read from."""
+    """Returns (path, SHA-256, bytes) of every file that a version was read from."""
     import pyarrow.parquet as pq
 
-    table = pq.read_table(folder / "source_file.parquet", columns=["path", "sha256", "byte_count"])
-    columns = (table.column(name).to_pylist() for name in ("path", "sha256", "byte_count"))
-    return list(zip(*columns, strict=True))
+    names = ["path", "sha256", "byte_count"]
+    table = pq.read_table(folder / "source_file.parquet", columns=names)
+    return list(zip(*(table.column(name).to_pylist() for name in names), strict=True))
 
 
 def row_counts(folder: Path) -> dict[str, int]:
-    """Rows of each raw table in a version's folder, and result folders kept and set aside."""
+    """Returns the rows of each raw table, and how many result folders are kept or quarantined."""
     import pyarrow.parquet as pq
 
     counts = {
@@ -149,57 +175,46 @@ def row_counts(folder: Path) -> dict[str, int]:
     return counts
 
 
-def validated(
-    folder: Path,
-    draft: Manifest,
-    store: Store,
-    settings: Settings,
-    counted: Callable[[], None] | None = None,
-) -> ValidationFailed | None:
-    """Check a version that is being built; keep its failed checks as issue rows and a page.
+def check_version(folder: Path, manifest: Manifest, store: Store, settings: Settings) -> None:
+    """Validates a version that is being built; failed checks become issue rows and a page.
 
-    Gives the failure where a critical check failed, so that the caller can keep the version.
-    ``counted`` is called between counting what offends and judging it.
+    Raises:
+        ValidationFailed: a critical check failed; its issues and its page are written.
     """
-    from gpurank.declared.validation import ValidationFailed
-    from tasks.checks.validate import validate_version
-
-    previous = _counts_before(draft, store, settings)
+    previous = _counts_to_keep(manifest, store, settings)
     failure = None
     try:
-        is_large = draft.form == "full"
-        options = previous, draft.form, is_large, counted
-        report = validate_version(folder, draft.round_id, *options)
+        report = validate_version(folder, manifest.round_id, previous, manifest.form)
     except ValidationFailed as error:
         report, failure = error.report, error
     _add_issues(folder, report)
-    name = f"{draft.round_id}-{draft.version_id}"
-    write_page(
-        settings.reports_dir, name, [report], f"Validation of {draft.round_id} {draft.version_id}"
-    )
-    return failure
+    name = f"{manifest.round_id}-{manifest.version_id}"
+    title = f"Validation of {manifest.round_id} {manifest.version_id}"
+    write_page(settings.reports_dir, name, [report], title)
+    if failure is not None:
+        raise failure
 
 
-def _counts_before(draft: Manifest, store: Store, settings: Settings) -> Mapping[str, int] | None:
-    """Rows that a new version is measured against; None where it may hold fewer.
+def _counts_to_keep(
+    manifest: Manifest, store: Store, settings: Settings
+) -> Mapping[str, int] | None:
+    """Returns the row counts that a new version must not fall below; None where it may.
 
-    A commit is whole by its hashes, so that what it lacks was taken away upstream and not lost on
-    the way: then a round may lose up to half of its result folders without being asked about.
+    A commit is proven whole by its hashes, so that a file it lacks was removed upstream and not
+    lost on the way: a new commit may lose up to half of the result folders without confirmation.
     """
-    latest = store.latest(draft.round_id)
+    latest = store.latest(manifest.round_id)
     if latest is None or settings.accept_shrink:
         return None
-    is_by_upstream = draft.source_kind == "git" and latest.source_commit != draft.source_commit
-    is_half_there = 2 * draft.counts["folder"] >= latest.counts.get("folder", 0)
-    return None if is_by_upstream and is_half_there else latest.counts
+    is_new_commit = manifest.source_kind == "git" and latest.source_commit != manifest.source_commit
+    has_half = 2 * manifest.counts["folder"] >= latest.counts.get("folder", 0)
+    return None if is_new_commit and has_half else latest.counts
 
 
 def write_page(
     reports_dir: Path, name: str, reports: Sequence[ValidationReport], title: str
 ) -> Path:
-    """Write the readable page of some validations; gives its path."""
-    from gpurank.pages.validation import validation_page
-
+    """Writes the readable page of some validations; returns its path."""
     reports_dir.mkdir(parents=True, exist_ok=True)
     path = reports_dir / f"validation-{name}.html"
     write_durably(path, validation_page(reports, title))
@@ -207,36 +222,33 @@ def write_page(
 
 
 def _add_issues(folder: Path, report: ValidationReport) -> None:
-    """A warning never stops a version, but nobody may miss it: it becomes a row of raw.issue."""
+    """Adds each failed check to raw.issue: a warning never stops a version, but must be seen."""
     import pyarrow as pa
     import pyarrow.parquet as pq
-
-    from gpurank.declared.contracts import contract
-    from gpurank.declared.validation import issue_rows
 
     rows = issue_rows(report)
     path = folder / "issue.parquet"
     if not rows or not path.is_file():
         return
     schema = contract("raw.issue").arrow_schema()
-    known = pq.read_table(path)
-    told = set(known["message"].to_pylist())
-    added = pa.Table.from_pylist([row for row in rows if row["message"] not in told], schema)
+    issues = pq.read_table(path)
+    messages = set(issues["message"].to_pylist())
+    added = pa.Table.from_pylist([row for row in rows if row["message"] not in messages], schema)
     if added.num_rows:
-        pq.write_table(pa.concat_tables([known.cast(schema), added]), path, compression="zstd")
+        pq.write_table(pa.concat_tables([issues.cast(schema), added]), path, compression="zstd")
 
 
-def point(store: Store, settings: Settings, manifest: Manifest) -> None:
-    """Move the round's pointer, last of all, and note what the round was taken from."""
+def publish_version(manifest: Manifest, store: Store, settings: Settings) -> None:
+    """Moves the round's pointer, last of all, and notes the round's source in the lock file."""
     latest = store.latest(manifest.round_id)
     if latest is None or latest.version_id != manifest.version_id:
         store.publish(manifest)
-    roundlock.write(settings.rounds_lock_path, [manifest])
+    rounds_lock.write(settings.rounds_lock_path, [manifest])
 
 
-def outcome(manifest: Manifest, state: str) -> Outcome:
-    """The outcome that a version in use stands for."""
-    return Outcome(
+def result_of(manifest: Manifest, state: str) -> IngestResult:
+    """Returns the result that names a version in use."""
+    return IngestResult(
         manifest.round_id,
         state,
         manifest.version_id,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gpurank.declared.contracts import contract
 from gpurank.settings import Settings
 from tasks.method.tables import columns, read_configuration, write
-from tasks.process.fanout import Each, here
+from tasks.pool import Each, here
 
 if TYPE_CHECKING:
     import duckdb
@@ -19,11 +19,6 @@ if TYPE_CHECKING:
 
     from gpurank.method.settings import MethodSettings
 
-# What a job imports; a process that expects jobs imports it ahead.
-IMPORTS = tuple(
-    f"tasks.method.{name}"
-    for name in ("selection", "clustering", "ranking", "sensitivity", "fleet")
-)
 # With fewer scored results, starting a process takes longer than the work.
 FEW_RESULTS = 300
 

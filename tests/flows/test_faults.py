@@ -40,9 +40,8 @@ from tasks.build import assemble, as_of as past, publish
 from tasks.ingest import round as ingest, raw_tables as parse
 from tasks.sources import snapshot
 from tasks.checks import validate
-from tasks.process import worker
 job, home, pristine, source, stride = sys.argv[1:6]
-worker.run_alone = lambda function, *args, follow=None, partner_count=0: function(*args)
+ingest.run_in_subprocess = lambda function, *args, follow=None: function(*args)
 CHANGES = {"os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.truncate", "shutil.rmtree"}
 
 def work():

@@ -24,7 +24,6 @@ from gpurank.store.versions import Store
 from tasks.build import assemble, publish
 from tasks.build.as_of import build
 from tasks.ingest.round import ingest_round
-from tasks.process import worker
 
 _RUN = """
 import os, sys
@@ -33,7 +32,6 @@ from gpurank.settings import load
 from gpurank.store.run_lock import writing
 from tasks.build import assemble, as_of as past
 from tasks.ingest import round as ingest
-from tasks.process import worker
 job, home, source = sys.argv[1:4]
 CHANGES = {"os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.truncate", "shutil.rmtree"}
 
@@ -57,7 +55,7 @@ def followed(run):
 
 steps = [assemble.Step(step.name, followed(step.run)) for step in assemble.steps()]
 assemble.steps = lambda each=None: steps
-worker.run_alone = lambda function, *args, follow=None, partner_count=0: function(*args)
+ingest.run_in_subprocess = lambda function, *args, follow=None: function(*args)
 settings = load(home=home, source=source, workers=1, environ={})
 sys.addaudithook(hook)
 with writing(settings.lock_path, "gpurank test"):
@@ -131,7 +129,9 @@ def prepared(
 
 @pytest.fixture
 def settings(prepared: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
-    monkeypatch.setattr(worker, "run_alone", lambda function, *args, **_: function(*args))
+    monkeypatch.setattr(
+        "tasks.ingest.round.run_in_subprocess", lambda function, *args, **_: function(*args)
+    )
     shutil.copytree(prepared.home, tmp_path / "home")
     return replace(prepared, home=tmp_path / "home")
 

@@ -322,30 +322,3 @@ def test_a_table_of_a_layer_needs_a_contract() -> None:
 def test_the_validator_is_imported_only_when_used() -> None:
     code = "import sys, tasks.checks.validate; sys.exit('great_expectations' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
-_APART = """
-import sys
-from pathlib import Path
-from tasks.checks import expectations as judge
-from tasks.checks.validate import validate_version
-if __name__ == "__main__":
-    judge.load_apart()
-    report = validate_version(Path(sys.argv[1]), "v9.9")
-    assert "great_expectations" not in sys.modules
-    print(repr(report))
-"""
-
-
-def test_a_process_apart_judges_the_same(tmp_path: Path) -> None:
-    tables = sound()
-    tables["run"][2]["global_batch_size"] = 0.0
-    version = tmp_path / "version"
-    version.mkdir()
-    report = validate_version(write(version, tables), "v9.9")
-    script = tmp_path / "apart.py"
-    script.write_text(_APART)
-    done = subprocess.run(
-        [sys.executable, str(script), str(version)], capture_output=True, text=True, check=True
-    )
-    assert report.warnings and done.stdout.strip() == repr(report)

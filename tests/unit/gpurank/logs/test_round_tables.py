@@ -17,7 +17,7 @@ from gpurank.declared.rounds import declared_rounds
 from gpurank.logs.round_tables import TABLES, code_hash, read_round
 from gpurank.logs.source_files import SourceFile
 from tasks.ingest.raw_tables import write_round
-from tasks.ingest.shipped import pointed_at
+from tasks.ingest.shipped import referenced_events
 
 Tables = dict[str, list[dict[str, Any]]]
 SYSTEM = json.dumps({"submitter": "Acme", "system_name": "box", "number_of_nodes": 1}).encode()
@@ -270,14 +270,16 @@ def test_an_undeclared_round_and_an_empty_one() -> None:
 
 def test_written_tables_are_deterministic_and_counted(tmp_path: Path) -> None:
     files = [SourceFile(path, data) for path, data in sorted(result([10, 11, 12] * 4).items())]
-    done: list[int] = []
     first, second = tmp_path / "a", tmp_path / "b"
     for folder in (first, second):
         folder.mkdir()
-        counts = write_round(files, "v4.0", folder, done.append)
-    assert (counts.files, counts.records, counts.folders, counts.results) == (13, 96, 1, 1)
-    assert counts.bytes == sum(len(file.data) for file in files) == done[-1]
-    assert counts.issues["more_runs_than_needed"] == 1
+        write_round(files, "v4.0", folder)
+    counts = {name: pq.read_metadata(first / f"{name}.parquet").num_rows for name in TABLES}
+    assert (counts["source_file"], counts["event"], counts["folder"]) == (13, 96, 1)
+    byte_counts = pq.read_table(first / "source_file.parquet")["byte_count"].to_pylist()
+    assert byte_counts == [len(file.data) for file in files]
+    kinds = pq.read_table(first / "issue.parquet")["kind"].to_pylist()
+    assert kinds.count("more_runs_than_needed") == 1
     names = sorted(path.name for path in first.iterdir())
     assert names == sorted(f"{name}.parquet" for name in TABLES)
     for name in names:
@@ -287,7 +289,7 @@ def test_written_tables_are_deterministic_and_counted(tmp_path: Path) -> None:
 def test_shipped_events_hold_every_line_that_facts_point_at(tmp_path: Path) -> None:
     files = [SourceFile(path, data) for path, data in sorted(result([10, 11, 12]).items())]
     write_round(files, "v4.0", tmp_path)
-    kept = pointed_at(tmp_path)
+    kept = referenced_events(tmp_path)
     assert kept.schema == contract("raw.event").arrow_schema()
     assert kept.num_rows == 3 * 3
     lines = set(zip(kept["path"].to_pylist(), kept["line_number"].to_pylist(), strict=True))

@@ -14,7 +14,7 @@ import tasks.method.benchmark
 from gpurank.declared.contracts import contract
 from gpurank.method.settings import MethodSettings
 from tasks.method.tables import MissingInput
-from tasks.process.fanout import Each, here, side_by_side
+from tasks.pool import Each, here, side_by_side
 
 SETTINGS = MethodSettings(
     selection_bootstraps=20, importance_trees=3, matched_permutations=50, cluster_starts=5,

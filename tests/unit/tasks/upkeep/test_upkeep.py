@@ -15,7 +15,7 @@ from gpurank.operations import watch_record as watching
 from gpurank.operations.watch_record import Finding, WatchRecord
 from gpurank.settings import Settings
 from gpurank.store.versions import Manifest, Store
-from tasks.ingest.round import Outcome
+from tasks.ingest.round import IngestResult
 from tasks.upkeep import prune
 
 
@@ -111,7 +111,7 @@ def test_each_log_line_is_an_object_with_time_level_and_run(
     monkeypatch.setenv("GPURANK_RUN_ID", "run-1")
     lines = logs.JsonLines({})
     lines.say("two\nlines")
-    lines.finished(Outcome("v4.0", "failed", message="broken"))
+    lines.finished(IngestResult("v4.0", "failed", message="broken"))
     first, second = map(json.loads, capsys.readouterr().err.splitlines())
     assert (first["level"], first["message"], first["run_id"]) == ("info", "two\nlines", "run-1")
     assert datetime.fromisoformat(first["time"]).tzinfo is not None

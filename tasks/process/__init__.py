@@ -1,1 +1,0 @@
-"""Processes that read rounds and run the method."""
