@@ -17,6 +17,7 @@ from gpurank.answers.notes import Source, footnotes
 from gpurank.answers.warehouse import NoData, ask, open_warehouse
 from gpurank.declared.contracts import Column, Contract, layer_contracts
 from gpurank.declared.rounds import round_order
+from gpurank.pages.check import footnote_gaps
 from gpurank.pages.export_metadata import (
     File,
     Origin,
@@ -25,7 +26,6 @@ from gpurank.pages.export_metadata import (
     described,
     provenance,
 )
-from gpurank.pages.footnote_check import missing
 from gpurank.settings import Settings
 from gpurank.store.embargo import held
 
@@ -225,7 +225,7 @@ def _write_metadata(con: DuckDBPyConnection, files: Sequence[File], folder: Path
     found = ask(con, "select distinct division from marts.result where division is not null")
     chips = ask(con, "select min(lambda_chips) from marts.ranking").rows[0][0]
     notes = footnotes(None, sources, found.column("division"), chips or 8.0)
-    if lack := missing(" ".join(notes)):
+    if lack := footnote_gaps(" ".join(notes)):
         raise ExportError(f"the footnote of the export lacks {', '.join(lack)}")
     release = version("gpurank")
     _write_json(folder / "croissant.json", croissant(files, origins, notes, release))

@@ -18,8 +18,8 @@ import pytest
 from gpurank.answers.notes import Source, footnotes
 from gpurank.answers.warehouse import NoData
 from gpurank.declared.contracts import Contract, layer_contracts, parse_contract
+from gpurank.pages.check import footnote_gaps
 from gpurank.pages.export_metadata import File, Origin, croissant, data_package
-from gpurank.pages.footnote_check import missing
 from gpurank.settings import Settings, load
 from tasks.build.load import create_empty
 from tasks.outputs import export as task
@@ -98,8 +98,8 @@ def test_an_export_is_whole_described_and_repeatable(settings: Settings, tmp_pat
     assert described["isBasedOn"][0]["url"].endswith(COMMIT)
     read = pl.read_parquet(first / "parquet" / "marts_round_summary.parquet")
     assert read["round_id"].to_list() == ["v4.0"]
-    assert not missing((first / "README.md").read_text(encoding="utf-8"))
-    assert not missing(described["description"])
+    assert not footnote_gaps((first / "README.md").read_text(encoding="utf-8"))
+    assert not footnote_gaps(described["description"])
     (origin,) = json.loads((first / "origins.json").read_text(encoding="utf-8"))
     assert origin["licence"] == "Apache-2.0" and origin["licence_basis"] == "told"
     assert described["isBasedOn"][0]["license"] == "https://spdx.org/licenses/Apache-2.0"
