@@ -106,7 +106,7 @@ def _tables(report: ValidationReport) -> list[dict[str, Any]]:
         results = [result for result in report.results if result.table == name]
         failed = sum(not result.is_passed for result in results)
         rows = report.row_counts.get(name)
-        label = f"{name}: {plural(len(results), 'check')}, {count(failed)} failed"
+        label = f"{name}, {report.subject}: {plural(len(results), 'check')}, {count(failed)} failed"
         tables.append(
             {
                 "label": label if rows is None else f"{label}, {plural(rows, 'row')}",

@@ -69,7 +69,7 @@ def test_what_is_not_there_is_told_with_what_is(home: Path, question: object) ->
 def test_pages_and_health_of_it(home: Path) -> None:
     with reading.open_warehouse(home / "warehouse.duckdb") as con:
         page = quality_page(read_quality(con))
-    assert "v2.0" in page and "Nothing is lost." in page
+    assert "v2.0" in page and "Every folder is accounted for." in page
     with pytest.raises(reading.NoData, match="no round has been ingested"):
         health.rounds(load(home=home))
     assert api.rank("resnet", pooled=True, home=home).height == 3
