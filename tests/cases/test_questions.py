@@ -14,7 +14,7 @@ from gpurank.operations import health
 from gpurank.pages.data_quality import quality_page, read_quality
 from gpurank.settings import load
 from tasks.outputs.report import write_report
-from tools.docs.method_tables import blocks, filled
+from tools.docs.method_tables import blocks, rewrite_tables
 
 HOSTILE = "<script>alert(7)</script><img src=x onerror=alert(7)>"
 MINUTES = (30.0, 31.0, 32.0, 33.0, 90.0)  # olympic mean 32
@@ -87,5 +87,5 @@ def test_the_report_of_it_holds_filed_markup_as_text(home: Path, tmp_path: Path)
 def test_the_tables_of_the_method_page_are_filled(home: Path) -> None:
     page = Path(__file__).parents[2].joinpath("docs", "method.md").read_text(encoding="utf-8")
     with reading.open_warehouse(home / "warehouse.duckdb") as con:
-        made = filled(page, con)
+        made = rewrite_tables(page, con)
     assert len(blocks(made)) == len(blocks(page)) > 3
