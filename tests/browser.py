@@ -20,9 +20,9 @@ _SERIOUS = ("error", "warning", "assert")
 
 
 def find() -> str | None:
-    """Path of a Chromium (GPURANK_CHROMIUM, else by its usual names), or None."""
-    given = os.environ.get("GPURANK_CHROMIUM")
-    return given or next((path for path in map(shutil.which, NAMES) if path), None)
+    """Returns the path of a Chromium (GPURANK_CHROMIUM, else by its usual names), or None."""
+    path = os.environ.get("GPURANK_CHROMIUM")
+    return path or next((path for path in map(shutil.which, NAMES) if path), None)
 
 
 class Browser:
@@ -85,7 +85,7 @@ class Browser:
         self._profile.cleanup()
 
     def open(self, page: Path, width: int = 1280, height: int = 900, scheme: str = "light") -> None:
-        """Load a file and wait until it is ready; starts ``requests`` and ``problems`` anew."""
+        """Loads a file and waits until it is ready; empties ``requests`` and ``problems``."""
         self._call(
             "Emulation.setDeviceMetricsOverride",
             width=width, height=height, deviceScaleFactor=1, mobile=width < 600,
@@ -104,28 +104,28 @@ class Browser:
         self.settle()
 
     def scheme(self, name: str, media: str = "") -> None:
-        """Prefer ``light`` or ``dark``; ``media`` print shows the page as it prints."""
+        """Prefers ``light`` or ``dark``; ``media`` print shows the page as it prints."""
         features = [{"name": "prefers-color-scheme", "value": name}]
         self._call("Emulation.setEmulatedMedia", media=media, features=features)
 
     def ask(self, expression: str) -> Any:
-        """The value of a JavaScript expression (a promise is awaited)."""
-        found = self._call(
+        """Returns the value of a JavaScript expression (a promise is awaited)."""
+        answer = self._call(
             "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
         )
-        if "exceptionDetails" in found:
-            raise AssertionError(found["exceptionDetails"])
-        return found["result"].get("value")
+        if "exceptionDetails" in answer:
+            raise AssertionError(answer["exceptionDetails"])
+        return answer["result"].get("value")
 
     def settle(self) -> None:
-        """Wait for two animation frames, so that what was triggered has been drawn."""
+        """Waits for two animation frames, so that what was triggered has been drawn."""
         self.ask("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
     def enter(self, selector: str, value: str) -> None:
-        """Set a field as a person would: its value, then its events."""
-        chosen = json.dumps(selector)
+        """Sets a field as a person would: its value, then its events."""
+        quoted = json.dumps(selector)
         self.ask(
-            f"(() => {{ const field = document.querySelector({chosen});"
+            f"(() => {{ const field = document.querySelector({quoted});"
             f" field.value = {json.dumps(value)};"
             " for (const name of ['input', 'change'])"
             " field.dispatchEvent(new Event(name, {bubbles: true})); })()"
@@ -133,12 +133,12 @@ class Browser:
         self.settle()
 
     def click(self, selector: str) -> None:
-        """Click the first element of a selector."""
+        """Clicks the first element of a selector."""
         self.ask(f"document.querySelector({json.dumps(selector)}).click()")
         self.settle()
 
     def key(self, name: str, code: int, text: str = "") -> None:
-        """Press and release a key where the focus is."""
+        """Presses and releases a key where the focus is."""
         for kind in ("keyDown", "keyUp"):
             more = {"text": text} if text and kind == "keyDown" else {}
             self._call(
@@ -148,12 +148,12 @@ class Browser:
         self.settle()
 
     def busy_s(self) -> float:
-        """Processor time in seconds that the page's thread has spent on tasks so far."""
+        """Returns the processor time, in seconds, that the page's thread has used so far."""
         metrics = self._call("Performance.getMetrics")["metrics"]
         return float(next(each["value"] for each in metrics if each["name"] == "TaskDuration"))
 
     def picture(self, path: Path, whole: bool = False) -> None:
-        """A screenshot as PNG, of the window or of the whole page."""
+        """Writes a screenshot as PNG, of the window or of the whole page."""
         taken = self._call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
         path.write_bytes(base64.b64decode(taken["data"]))
 

@@ -122,12 +122,12 @@ def clusters(benchmark: Benchmark, form: Form = Format.table, output: Output = N
 
     Example: gpurank clusters --benchmark resnet
     """
-    from gpurank.pages.report.words import cluster_firmness
+    from gpurank.pages.report.words import describe_stability
 
     with warehouse() as con:
         found = reading.clusters(con, benchmark)
         names = reading.cluster_rounds(con, benchmark)
-        firm = cluster_firmness([{"jaccard": value} for value in found.column("jaccard")])
+        firm = describe_stability([{"jaccard": value} for value in found.column("jaccard")])
         method = f"In the method's terms: {found.column('count_note')[0]}."
         notes = (*filter(None, [firm, method]), *notes_of(con, benchmark, None, names))
     show(found, form, output, notes, _CLUSTERS, _CLUSTERS_DROP)

@@ -1,1 +1,1 @@
-"""What is shown: the report, the quality and validation pages, tables of the method."""
+"""What is shown: the report, the validation and data quality pages, the metadata of an export."""

@@ -1,19 +1,28 @@
-"""The data quality page: what came of every round's folders, and everything odd about them.
+"""The data quality page: what became of every round's folders, and every issue found in them.
 
-Pure: rows in, one self-contained HTML page out. Everything shown is escaped, since file names and
-examples are what strangers filed.
+File names and examples are filed text, so everything shown is escaped.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
 
 from gpurank.answers.notes import public_url
 from gpurank.answers.warehouse import Answer, ask
-from gpurank.pages.html import document, table
+from gpurank.pages.html import (
+    Column,
+    NavigationLink,
+    Table,
+    breakable,
+    element,
+    link,
+    render_page,
+)
+from gpurank.pages.numbers import count, plural
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -42,15 +51,16 @@ where round_id not in (select round_id from marts.round_summary)
 order by kind, message
 """
 _STAGES = {
-    "folder_count": "folders seen",
-    "result_count": "results",
-    "quarantined_count": "set aside",
-    "scored_count": "scored",
-    "throughput_count": "throughput",
-    "independent_count": "independent",
-    "ranked_count": "ranked",
-    "unranked_count": "not ranked",
+    "folder_count": "Folders seen",
+    "result_count": "Results",
+    "quarantined_count": "Quarantined",
+    "scored_count": "Scored",
+    "throughput_count": "Throughput",
+    "independent_count": "Independent",
+    "ranked_count": "Ranked",
+    "unranked_count": "Not ranked",
 }
+_TOPICS = {"quarantine": "Quarantined", "unranked": "Not ranked", "issue": "Issues"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,40 +78,39 @@ class Quality:
 
 
 def read_quality(con: DuckDBPyConnection) -> Quality:
-    """The page's rows from a warehouse."""
-    found = (_rows(ask(con, sql)) for sql in (_SUMMARY, _FIGURES, _SPELLINGS, _OVERALL))
-    return Quality(*found)
+    """Reads what the page shows from a warehouse."""
+    return Quality(*(_rows(ask(con, sql)) for sql in (_SUMMARY, _FIGURES, _SPELLINGS, _OVERALL)))
 
 
-def quality_page(found: Quality, title: str = "Data quality") -> str:
-    """The page as HTML text, UTF-8."""
-    body = [f"<h1>{escape(title)}</h1>", f"<p>{_verdict(found)}</p>", _rounds(found)]
-    body.append(
-        "<p class=dim>Folders seen = results + set aside; results = ranked in their round's lists "
-        "+ not ranked, each with its reason. Independent results are first filings of their "
-        "measurement. Errors leave a number out, warnings ask for a look before use, notes are "
-        "worth knowing.</p>"
+def quality_page(quality: Quality, title: str = "Data quality") -> str:
+    """Returns the page as HTML text."""
+    sections = [("Rounds", "rounds"), ("Spellings", "spellings")]
+    if quality.overall:
+        sections.append(("All rounds together", "overall"))
+    sections += [(str(row["round_id"]), str(row["round_id"])) for row in quality.rounds]
+    return render_page(
+        "data_quality.html",
+        title=title,
+        about="What became of every folder of every round, and every issue found in them.",
+        styles=("checks.css",),
+        navigation=[NavigationLink(text, f"#{anchor}") for text, anchor in sections],
+        unreconciled=[row["round_id"] for row in quality.rounds if not _is_reconciled(row)],
+        counts=_counts(quality),
+        by_round=_by_round(quality),
+        spellings=_spellings(quality),
+        overall=_overall(quality),
+        rounds=[(row["round_id"], _tables_of_round(row, quality)) for row in quality.rounds],
     )
-    body += [_spellings(found), _overall(found)]
-    body += [_round(row, found) for row in found.rounds]
-    return document(title, body)
 
 
-def _verdict(found: Quality) -> str:
-    wrong = [str(row["round_id"]) for row in found.rounds if not _is_reconciled(row)]
-    total = {name: sum(row[name] for row in found.rounds) for name in _STAGES}
-    text = (
-        f"{len(found.rounds):,} rounds: {total['folder_count']:,} folders seen, "
-        f"{total['result_count']:,} results and {total['quarantined_count']:,} set aside; "
-        f"{total['ranked_count']:,} results ranked in their rounds and "
-        f"{total['unranked_count']:,} not, each with a reason."
+def _counts(quality: Quality) -> str:
+    total = {name: sum(row[name] for row in quality.rounds) for name in _STAGES}
+    return (
+        f"{plural(len(quality.rounds), 'round')}: {plural(total['folder_count'], 'folder')} seen, "
+        f"{plural(total['result_count'], 'result')} and {count(total['quarantined_count'])} "
+        f"quarantined; {plural(total['ranked_count'], 'result')} ranked in their rounds and "
+        f"{count(total['unranked_count'])} not, each with a reason."
     )
-    if wrong:
-        return (
-            f'<span class="critical">The sums do not agree in {escape(", ".join(wrong))}.</span> '
-            f"{text}"
-        )
-    return f'<span class="passed">Nothing is lost.</span> {text}'
 
 
 def _is_reconciled(row: Row) -> bool:
@@ -110,103 +119,85 @@ def _is_reconciled(row: Row) -> bool:
     return bool(row["folder_count"] == seen and row["result_count"] == listed)
 
 
-def _rounds(found: Quality) -> str:
-    rows = []
-    for row in found.rounds:
-        name = escape(str(row["round_id"]))
-        counts = [f"{row[stage]:,}" for stage in _STAGES]
-        levels = [_count(found, row["round_id"], level) for level in _LEVELS]
-        commit = escape(str(row["source_commit"] or "unknown")[:12])
-        rows.append([f'<a href="#{name}">{name}</a>', *counts, *levels, f"<code>{commit}</code>"])
-    head = ["round", *_STAGES.values(), "errors", "warnings", "notes", "commit"]
-    return table("Rounds", head, rows, numbers=range(1, len(head) - 1), is_wide=True)
+def _by_round(quality: Quality) -> Table:
+    rows = [
+        (
+            link(f"#{row['round_id']}", row["round_id"]),
+            *(count(row[stage]) for stage in _STAGES),
+            *(_issue_count(quality, row["round_id"], level) for level in _LEVELS),
+            element("code", str(row["source_commit"] or "unknown")[:12]),
+        )
+        for row in quality.rounds
+    ]
+    names = (*_STAGES.values(), "Errors", "Warnings", "Notes")
+    columns = (Column("Round"), *(Column(name, True) for name in names), Column("Commit"))
+    return Table(columns, rows, is_wide=True)
 
 
-def _count(found: Quality, round_id: str, level: str) -> str:
-    count = sum(
+def _issue_count(quality: Quality, round_id: str, level: str) -> Markup | str:
+    total = sum(
         row["row_count"]
-        for row in found.figures
+        for row in quality.figures
         if (row["round_id"], row["topic"], row["level"]) == (round_id, "issue", level)
     )
-    return f'<span class="{level}">{count:,}</span>' if count and level != "info" else f"{count:,}"
+    return element("span", count(total), level) if total and level != "info" else count(total)
 
 
-def _spellings(found: Quality) -> str:
-    if not found.spellings:
-        return "<h2>Spellings</h2>\n<p>Every filed name was resolved.</p>"
+def _spellings(quality: Quality) -> Table | None:
     rows = [
-        [
-            escape(str(row["round_id"])),
-            escape(str(row["message"])) + _place(row["source_file"]),
-            f"{row['row_count']:,}",
+        (row["round_id"], _with_file(row["message"], row["source_file"]), count(row["row_count"]))
+        for row in quality.spellings
+    ]
+    return Table((Column("Round"), Column("Filed"), Column("Times", True)), rows) if rows else None
+
+
+def _with_file(text: str | None, file: Markup | str | None) -> Markup:
+    """Returns a text with the file below it that it comes from."""
+    below = element("span", element("code", file), "dim") if file else ""
+    return Markup("<br>").join(filter(None, (text, below)))
+
+
+def _overall(quality: Quality) -> Table | None:
+    rows = [(_kind(row["kind"]), _level(row), row["message"]) for row in quality.overall]
+    return Table((Column("Check"), Column("Level"), Column("What")), rows) if rows else None
+
+
+def _tables_of_round(round_: Row, quality: Quality) -> list[tuple[str, str, Table]]:
+    """Returns topic, caption and table of what was quarantined, not ranked, or has an issue."""
+    columns = (Column("What"), Column("Level"), Column("Count", True), Column("One example"))
+    tables = []
+    for topic, caption in _TOPICS.items():
+        rows = [
+            _figure_cells(figure, round_)
+            for figure in quality.figures
+            if (figure["round_id"], figure["topic"]) == (round_["round_id"], topic)
         ]
-        for row in found.spellings
-    ]
-    return "<h2>Spellings</h2>\n" + table(
-        "Not resolved", ["round", "filed", "times"], rows, numbers=[2]
+        if rows:
+            tables.append((topic, f"{caption}, {round_['round_id']}", Table(columns, rows)))
+    return tables
+
+
+def _figure_cells(figure: Row, round_: Row) -> tuple[object, ...]:
+    name, file = figure["name"], figure["example_file"]
+    shown: Markup | str | None = file
+    if file and figure["topic"] != "unranked":
+        shown = link(public_url(str(round_["round_id"]), round_["source_commit"], file), file)
+    return (
+        _kind(name) if figure["topic"] == "issue" else name,
+        _level(figure),
+        count(figure["row_count"]),
+        _with_file(figure["example"], shown),
     )
 
 
-def _place(file: str | None) -> str:
-    return f'<br><span class="dim"><code>{escape(file)}</code></span>' if file else ""
+def _kind(name: str) -> Markup:
+    """Returns an issue's kind, which may break after an underscore so that it fits a phone."""
+    return element("code", breakable(name, "_"), "kind")
 
 
-def _overall(found: Quality) -> str:
-    if not found.overall:
-        return ""
-    rows = [
-        [_kind(str(row["kind"])), _level(row), escape(str(row["message"]))] for row in found.overall
-    ]
-    return "<h2>All rounds together</h2>\n" + table(
-        "Checks that warned", ["check", "level", "what"], rows
-    )
-
-
-def _round(row: Row, found: Quality) -> str:
-    name = str(row["round_id"])
-    own = [figure for figure in found.figures if figure["round_id"] == name]
-    parts = [f'<h2 id="{escape(name)}">{escape(name)}</h2>']
-    for topic, caption in (
-        ("quarantine", "Set aside"),
-        ("unranked", "Not ranked"),
-        ("issue", "Issues"),
-    ):
-        lines = [_line(figure, row) for figure in own if figure["topic"] == topic]
-        if lines:
-            head = ["what", "level", "count", "one example"]
-            parts.append(table(f"{caption}, {name}", head, lines, numbers=[2]))
-    if len(parts) == 1:
-        parts.append("<p>Nothing to tell.</p>")
-    return "\n".join(parts)
-
-
-def _line(figure: Row, round_: Row) -> list[str]:
-    name = str(figure["name"])
-    words = _kind(name) if figure["topic"] == "issue" else escape(name)
-    example = escape(str(figure["example"])) if figure["example"] else ""
-    file = figure["example_file"]
-    if file:
-        shown = f"<code>{escape(str(file))}</code>"
-        if figure["topic"] != "unranked":
-            shown = _link(str(file), shown, round_)
-        example += ("<br>" if example else "") + f'<span class="dim">{shown}</span>'
-    return [words, _level(figure), f"{figure['row_count']:,}", example]
-
-
-def _link(file: str, shown: str, round_: Row) -> str:
-    url = public_url(str(round_["round_id"]), round_["source_commit"], file)
-    return f'<a href="{escape(url)}">{shown}</a>' if url else shown
-
-
-def _kind(name: str) -> str:
-    """An issue's kind; it may break after an underscore, so that it fits a phone."""
-    return f'<code class="kind">{escape(name).replace("_", "_<wbr>")}</code>'
-
-
-def _level(row: Row) -> str:
+def _level(row: Row) -> Markup | str:
     level = str(row["level"] or "")
-    word = "note" if level == "info" else level
-    return f'<span class="{escape(level)}">{escape(word)}</span>' if level != "info" else word
+    return "note" if level == "info" else element("span", level, level)
 
 
 def _rows(answer: Answer) -> list[dict[str, Any]]:

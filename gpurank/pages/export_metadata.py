@@ -1,14 +1,14 @@
-"""Metadata of an export, made from the contracts: Croissant (JSON-LD) and a Frictionless package.
+"""Metadata of an export from its contracts: Croissant (JSON-LD) and a Frictionless data package.
 
 Formats: Croissant 1.0 of MLCommons (docs.mlcommons.org/croissant/docs/croissant-spec.html) and Data
-Package of Frictionless (specs.frictionlessdata.io/data-package). Pure: the same input gives the
-same mappings in the same order.
+Package of Frictionless (specs.frictionlessdata.io/data-package). The same input returns the same
+mappings in the same order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from gpurank.declared.contracts import Column, Contract
@@ -22,7 +22,7 @@ DESCRIPTION = (
     "runs with the lines they stand on, accelerator-minutes, rankings by delay cost and clusters. "
     "Accelerator-minutes and delay cost are derived, not official metrics. "
 )
-# Our type, then Croissant's, Frictionless'.
+# A contract's column type: its data type in Croissant and its field type in Frictionless.
 _TYPES = {
     "string": ("sc:Text", "string"),
     "dictionary": ("sc:Text", "string"),
@@ -80,8 +80,8 @@ _CONTEXT: dict[str, Any] = {
 class Origin:
     """Where a round's data came from: repository, commit (None: unknown), raw version, day.
 
-    ``licence`` is that of the repository (SPDX; None: none on record), ``licence_basis`` how it is
-    known.
+    ``licence`` is the repository's as SPDX identifier (None: none on record); ``licence_basis``
+    says how it is known.
     """
 
     round_id: str
@@ -108,9 +108,9 @@ class File:
 def croissant(
     files: Sequence[File], origins: Sequence[Origin], notes: Sequence[str], version: str
 ) -> dict[str, Any]:
-    """The JSON-LD of an export: each file with its hash, a record set a table."""
+    """Returns the JSON-LD of an export: each file with its hash, one record set per table."""
     tables = {file.contract.table: file for file in reversed(files)}
-    # Of two formats the typed one is described; the other is a file beside it.
+    # Of two formats the typed one is described.
     tables.update({file.contract.table: file for file in files if file.form == "parquet"})
     return {
         "@context": _CONTEXT,
@@ -131,17 +131,15 @@ def croissant(
 
 
 def _based_on(origin: Origin) -> dict[str, Any]:
-    made = {
+    dataset = {
         "@type": "sc:Dataset",
         "name": f"MLPerf® Training {origin.round_id} results",
-        "url": _tree(origin),
+        "url": _source_url(origin),
         "version": origin.version_id,
     }
-    return made | ({"license": _licence_url(origin.licence)} if origin.licence else {})
-
-
-def _licence_url(licence: str) -> str:
-    return f"https://spdx.org/licenses/{licence}"
+    if origin.licence:
+        dataset["license"] = f"https://spdx.org/licenses/{origin.licence}"
+    return dataset
 
 
 def _file_object(file: File) -> dict[str, Any]:
@@ -165,28 +163,28 @@ def _record_set(file: File) -> dict[str, Any]:
         "name": table,
         "description": f"{file.contract.doc} One row: {file.contract.grain}.",
         "key": [{"@id": f"{table}/{name}"} for name in file.contract.key],
-        "field": [_field(table, file.path, column) for column in file.contract.columns],
+        "field": [_record_field(table, file.path, column) for column in file.contract.columns],
     }
 
 
-def _field(table: str, path: str, column: Column) -> dict[str, Any]:
-    made: dict[str, Any] = {
+def _record_field(table: str, path: str, column: Column) -> dict[str, Any]:
+    field: dict[str, Any] = {
         "@type": "cr:Field",
         "@id": f"{table}/{column.name}",
         "name": column.name,
-        "description": described(column),
+        "description": describe_column(column),
         "dataType": _TYPES[column.type][0],
         "source": {"fileObject": {"@id": path}, "extract": {"column": column.name}},
     }
     if column.type.startswith("list_"):
-        made["repeated"] = True
-    return made
+        field["repeated"] = True
+    return field
 
 
 def data_package(
     files: Sequence[File], origins: Sequence[Origin], notes: Sequence[str], version: str
 ) -> dict[str, Any]:
-    """The Frictionless descriptor: one resource a table, of CSV where it was written."""
+    """Returns the Frictionless descriptor: one resource per table, CSV where it was written."""
     forms = {file.form for file in files}
     chosen = [file for file in files if file.form == ("csv" if "csv" in forms else "parquet")]
     return {
@@ -201,7 +199,7 @@ def data_package(
                 "title": f"MLPerf® Training {origin.round_id} results, "
                 f"commit {origin.commit or 'unknown'}, version {origin.version_id}, "
                 f"licence {origin.licence or 'not on record'}",
-                "path": _tree(origin),
+                "path": _source_url(origin),
             }
             for origin in origins
         ],
@@ -210,7 +208,7 @@ def data_package(
 
 
 def _resource(file: File) -> dict[str, Any]:
-    made: dict[str, Any] = {
+    resource: dict[str, Any] = {
         "name": file.contract.table.replace(".", "-").replace("_", "-"),
         "path": file.path,
         "title": file.contract.table,
@@ -220,54 +218,39 @@ def _resource(file: File) -> dict[str, Any]:
         "bytes": file.byte_count,
         "hash": f"sha256:{file.sha256}",
         "schema": {
-            "fields": [_frictionless(column) for column in file.contract.columns],
+            "fields": [_package_field(column) for column in file.contract.columns],
             "primaryKey": list(file.contract.key),
             "missingValues": [""],
         },
     }
-    if any(column.nullable for column in _key_columns(file.contract)):
-        # A primary key may hold no empty cell there; ours counts two empty cells as equal.
-        del made["schema"]["primaryKey"]
+    if any(column.nullable for column in file.contract.columns if column.name in file.contract.key):
+        # A primary key of Frictionless may hold no empty cell; a contract's key may.
+        del resource["schema"]["primaryKey"]
     if file.form == "csv":
-        made |= {"profile": "tabular-data-resource", "encoding": "utf-8"}
-    return made
+        resource |= {"profile": "tabular-data-resource", "encoding": "utf-8"}
+    return resource
 
 
-def _key_columns(contract: Contract) -> list[Column]:
-    return [column for column in contract.columns if column.name in contract.key]
-
-
-def _frictionless(column: Column) -> dict[str, Any]:
-    made: dict[str, Any] = {
+def _package_field(column: Column) -> dict[str, Any]:
+    field: dict[str, Any] = {
         "name": column.name,
         "type": _TYPES[column.type][1],
-        "description": described(column),
+        "description": describe_column(column),
     }
     if not column.nullable:
-        made["constraints"] = {"required": True}
-    return made
+        field["constraints"] = {"required": True}
+    return field
 
 
-def described(column: Column) -> str:
-    """A column's meaning with its unit."""
+def describe_column(column: Column) -> str:
+    """Returns a column's meaning with its unit."""
     return f"{column.doc} [{column.unit}]" if column.unit else column.doc
 
 
-def provenance(origins: Sequence[Origin]) -> list[Mapping[str, str | None]]:
-    """Rounds with what they were taken from, as plain values."""
-    return [
-        {
-            "round_id": origin.round_id,
-            "repository": origin.repository,
-            "commit": origin.commit,
-            "version_id": origin.version_id,
-            "taken_on": origin.taken_on,
-            "licence": origin.licence,
-            "licence_basis": origin.licence_basis,
-        }
-        for origin in origins
-    ]
+def origin_records(origins: Sequence[Origin]) -> list[dict[str, str | None]]:
+    """Returns the origins as plain values."""
+    return [asdict(origin) for origin in origins]
 
 
-def _tree(origin: Origin) -> str:
+def _source_url(origin: Origin) -> str:
     return f"{origin.repository}/tree/{origin.commit}" if origin.commit else origin.repository

@@ -1,79 +1,170 @@
-"""The frame of the readable pages: one self-contained HTML document, light or dark, any width.
+"""The HTML toolkit of all pages: Jinja2 templates with autoescape in one shell.
 
-Pure: text in, text out. Nothing is loaded from a network, and no script runs.
+A page is one self-contained file. Its content security policy allows only its own style sheet and
+script, by their hashes: no filed text can run, and the browser requests nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from html import escape
+import base64
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
 
-_STYLE = """
-:root { color-scheme: light dark; --line: #c8ccd2; --bad: #b3261e; --warn: #8a5a00; --good: #1d6b34;
-  --soft: #f3f4f6; --dim: #5b616b; --paper: #fff; --ink: #14202e; --link: #0b57b0; }
-@media (prefers-color-scheme: dark) { :root { --line: #454a52; --bad: #ff8a80; --warn: #f2bd5c;
-  --good: #7bd694; --soft: #22252a; --dim: #a3a9b3; --paper: #14181d; --ink: #e8edf3;
-  --link: #7db8ff; } }
-html { background: var(--paper); color: var(--ink); } a { color: var(--link); }
-:focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
-body { font: 1rem/1.5 system-ui, sans-serif; max-width: 75rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.5rem; } h2 { font-size: 1.2rem; margin-top: 2rem; }
-table { border-collapse: collapse; width: 100%; margin: .75rem 0; font-size: .9rem; }
-caption { text-align: left; font-weight: 600; padding: .25rem 0; }
-th, td { text-align: left; vertical-align: top; padding: .3rem .6rem;
-  border-bottom: 1px solid var(--line); overflow-wrap: break-word; }
-thead th { background: var(--soft); } tbody th { font-weight: normal; }
-.number { text-align: right; font-variant-numeric: tabular-nums; overflow-wrap: normal; }
-.wide th, .wide td { white-space: nowrap; overflow-wrap: normal; }
-.dim { color: var(--dim); }
-.critical, .error { color: var(--bad); font-weight: 600; }
-.warning { color: var(--warn); font-weight: 600; }
-.passed { color: var(--good); } .scroll { overflow-x: auto; }
-summary { cursor: pointer; font-weight: 600; padding: .3rem 0; }
-code { font-family: ui-monospace, monospace; overflow-wrap: anywhere; }
-:is(td, th):has(> code) { min-width: 9rem; }
-.kind { overflow-wrap: break-word; }
-@media (max-width: 40rem) { body { margin: 1rem auto; } th, td { padding: .3rem .4rem; } }
-""".strip()
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from gpurank.pages import numbers
+
+GENERATOR = "gpurank"
+"""The generator that a page names in its head; the report uses it to recognise its own pages."""
 
 
-def document(title: str, body: Sequence[str]) -> str:
-    """A whole page, UTF-8; the parts of ``body`` are HTML already, empty ones are left out."""
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)}</title>\n<style>\n{_STYLE}\n</style>\n</head>\n<body>\n<main>\n"
-        + "\n".join(part for part in body if part)
-        + "\n</main>\n</body>\n</html>\n"
-    )
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a shown table: its heading and whether it holds numbers."""
+
+    heading: str
+    is_number: bool = False
 
 
-def table(
-    caption: str,
-    head: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    numbers: Sequence[int] = (),
-    is_wide: bool = False,
-) -> str:
-    """A table of cells that are HTML already; the first cell of a row is its heading.
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table to be shown; the first cell of a row is its heading, None is shown as a dash.
 
-    ``numbers`` are the places of columns that hold numbers; a wide table scrolls and never wraps.
+    The rows of a stacked table become cards on a phone; the cells of a wide one never wrap.
     """
-    kinds = [' class="number"' if place in numbers else "" for place in range(len(head))]
-    heading = "".join(
-        f'<th scope="col"{kind}>{escape(name)}</th>' for name, kind in zip(head, kinds, strict=True)
+
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[object]]
+    is_stacked: bool = False
+    is_wide: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NavigationLink:
+    """An entry of the navigation in the page's header."""
+
+    text: str
+    address: str
+    is_current: bool = False
+
+
+def render_page(
+    template: str,
+    *,
+    title: str,
+    about: str,
+    navigation: Sequence[NavigationLink],
+    styles: Sequence[str] = (),
+    scripts: Sequence[str] = (),
+    generator: str = GENERATOR,
+    home: str | None = None,
+    data: Mapping[str, Any] | None = None,
+    **values: Any,
+) -> str:
+    """Returns a whole page as HTML text with LF line ends.
+
+    Args:
+        template: file in templates/ that extends base.html.
+        title: the document's title.
+        about: one sentence for previews.
+        navigation: links in the header.
+        styles: files in assets/ that extend style.css.
+        scripts: files in assets/ that run in this order, after theme.js.
+        generator: the program named in the page's head.
+        home: address that the name gpurank in the header links to; None: no link.
+        data: what the scripts read, embedded as JSON.
+        values: what the template shows.
+    """
+    style = "\n".join(map(read_asset, ("style.css", *styles)))
+    script = "(() => {\n" + "\n".join(map(read_asset, ("theme.js", *scripts))) + "\n})();"
+    policy = (
+        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
     )
-    lines = []
-    for row in rows:
-        pairs = zip(row[1:], kinds[1:], strict=True)
-        cells = "".join(f"<td{kind}>{cell}</td>" for cell, kind in pairs)
-        lines.append(f'<tr><th scope="row">{row[0]}</th>{cells}</tr>')
-    label = escape(caption)
-    shape = ' class="wide"' if is_wide else ""
-    return (
-        f'<div class="scroll" role="region" aria-label="{label}" tabindex="0">'
-        f"<table{shape}>\n<caption>{label}</caption>\n"
-        f"<thead><tr>{heading}</tr></thead>\n<tbody>\n"
-        + "\n".join(lines)
-        + "\n</tbody></table></div>"
+    return str(
+        render(
+            template,
+            title=title,
+            about=about,
+            navigation=navigation,
+            generator=generator,
+            home=home,
+            data=data,
+            style=style,
+            script=script,
+            policy=policy,
+            **values,
+        )
     )
+
+
+def render(template: str, **values: Any) -> Markup:
+    """Returns a filled template; every value that is not Markup is escaped.
+
+    Raises:
+        jinja2.UndefinedError: the template uses a value that was not passed.
+    """
+    return Markup(_environment().get_template(template).render(values))  # noqa: S704
+
+
+def element(name: str, content: object, css_class: str = "") -> Markup:
+    """Returns an HTML element with escaped content."""
+    if css_class:
+        return Markup('<{0} class="{1}">{2}</{0}>').format(name, css_class, content)
+    return Markup("<{0}>{1}</{0}>").format(name, content)
+
+
+def link(address: str | None, text: object) -> Markup:
+    """Returns a link, or the escaped text alone where there is no address."""
+    if not address:
+        return Markup("{}").format(text)
+    return Markup('<a href="{}">{}</a>').format(address, text)
+
+
+def breakable(text: str | None, separator: str = "/") -> Markup | None:
+    """Returns a text that may wrap after each separator, so that it does not widen its table."""
+    if text is None:
+        return None
+    return Markup("{}<wbr>").format(separator).join(text.split(separator))
+
+
+@cache
+def read_asset(name: str) -> str:
+    """Returns the text of a style sheet or script in assets/, with LF line ends."""
+    path = files("gpurank.pages").joinpath("assets", name)
+    return path.read_text(encoding="utf-8").replace("\r\n", "\n").strip()
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("gpurank.pages"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        auto_reload=False,
+    )
+    # Floats keep their shortest exact form, so that a browser computes with the very same numbers.
+    environment.policies["json.dumps_kwargs"] = {
+        "ensure_ascii": False,
+        "separators": (",", ":"),
+        "allow_nan": False,
+    }
+    environment.filters |= {
+        "number": numbers.number,
+        "short": numbers.short,
+        "count": numbers.count,
+    }
+    return environment
+
+
+def _hash(text: str) -> str:
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    return f"sha256-{digest}"

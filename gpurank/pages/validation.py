@@ -1,118 +1,134 @@
-"""The validation page: every check of a run on one self-contained HTML page.
+"""The validation page: every check of a run.
 
-Pure: reports in, text out. Nothing is loaded from a network; everything shown is escaped, since
-examples quote what strangers filed.
+Examples quote filed text, so everything shown is escaped.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
+from typing import Any
+
+from markupsafe import Markup
 
 from gpurank.declared.validation import CheckResult, ValidationReport
-from gpurank.pages.html import document, table
+from gpurank.pages.html import Column, NavigationLink, Table, element, link, render_page
+from gpurank.pages.numbers import count, plural
+
+_SUMMARY_COLUMNS = (
+    Column("Validated"),
+    Column("State"),
+    Column("Passed", True),
+    Column("Warnings", True),
+    Column("Critical", True),
+    Column("Declared", True),
+    Column("Evaluated", True),
+)
+_RESULT_COLUMNS = tuple(
+    map(Column, ("Check", "Column", "State", "Observed", "Examples", "Why it matters"))
+)
 
 
 def validation_page(
     reports: Sequence[ValidationReport], title: str = "Validation", note: str = ""
 ) -> str:
-    """The page as HTML text, UTF-8.
+    """Returns the page as HTML text.
 
     Args:
-        reports: one a validation (a round's raw tables, a layer), in the order to be shown.
+        reports: one per validation (a round's raw tables, a layer), in the order to be shown.
         title: the page's heading.
-        note: a sentence below it: what run this was, from which sources.
+        note: a sentence below it: which run this was, from which sources.
     """
-    body = [f"<h1>{escape(title)}</h1>"]
-    if note:
-        body.append(f"<p>{escape(note)}</p>")
-    body.append(f"<p>{_verdict(reports)}</p>")
-    body.append(_summary(reports))
-    body.append(_failures(reports))
-    body += [_report(number, report) for number, report in enumerate(reports, start=1)]
-    return document(title, body)
-
-
-def _verdict(reports: Sequence[ValidationReport]) -> str:
-    critical = sum(len(report.critical_failures) for report in reports)
-    warnings = sum(len(report.warnings) for report in reports)
-    checks = sum(len(report.results) for report in reports)
-    if not checks:
-        return '<span class="critical">Nothing was checked.</span>'
-    passed = f"{checks - critical - warnings:,} of {checks:,} checks passed"
-    failed = f"warnings: {warnings:,}, critical failures: {critical:,}"
-    if all(report.is_passed for report in reports):
-        return f'<span class="passed">Passed.</span> {passed}; {failed}.'
-    return f'<span class="critical">Failed; not published.</span> {passed}; {failed}.'
-
-
-def _summary(reports: Sequence[ValidationReport]) -> str:
-    rows = [
-        [
-            f'<a href="#validation-{number}">{escape(report.subject)}</a>',
-            _state(report.is_passed, "critical"),
-            *_numbers(
-                sum(result.is_passed for result in report.results),
-                len(report.warnings),
-                len(report.critical_failures),
-                report.declared_count,
-                report.loaded_count,
-            ),
-        ]
-        for number, report in enumerate(reports, start=1)
+    navigation = [NavigationLink("Summary", "#summary")]
+    navigation += [
+        NavigationLink(report.subject, f"#validation-{index}")
+        for index, report in enumerate(reports, start=1)
     ]
-    head = ["validated", "state", "passed", "warnings", "critical", "declared", "evaluated"]
-    return table("Summary", head, rows)
-
-
-def _failures(reports: Sequence[ValidationReport]) -> str:
-    found = [
-        (report, result) for report in reports for result in report.results if not result.is_passed
-    ]
-    found.sort(key=lambda pair: pair[1].severity != "critical")
-    if not found:
-        return ""
-    rows = [[escape(report.subject), *_result_cells(result)] for report, result in found]
-    return table("Failed checks", ["validated", *_RESULT_HEAD], rows)
-
-
-def _report(number: int, report: ValidationReport) -> str:
-    parts = [f'<h2 id="validation-{number}">{escape(report.subject)}</h2>']
-    for name in dict.fromkeys(result.table for result in report.results):
-        results = [result for result in report.results if result.table == name]
-        failed = sum(not result.is_passed for result in results)
-        rows_text = f", {report.row_counts[name]:,} rows" if name in report.row_counts else ""
-        label = f"{name}: {len(results)} checks, {failed} failed{rows_text}"
-        caption = f"{name}, {report.subject}"
-        inner = table(caption, _RESULT_HEAD[1:], [_result_cells(result)[1:] for result in results])
-        opened = " open" if failed else ""
-        parts.append(f"<details{opened}>\n<summary>{escape(label)}</summary>\n{inner}\n</details>")
-    return "\n".join(parts)
-
-
-_RESULT_HEAD = ["table", "check", "column", "state", "observed", "examples", "why"]
-
-
-def _result_cells(result: CheckResult) -> list[str]:
-    return [
-        f"<code>{escape(result.table)}</code>",
-        f"<code>{escape(result.check)}</code>",
-        f"<code>{escape(result.column)}</code>" if result.column else "",
-        _state(result.is_passed, result.severity),
-        escape(result.observed),
-        "<br>".join(escape(example) for example in result.examples),
-        escape(result.why),
-    ]
-
-
-def _state(is_passed: bool, severity: str) -> str:
-    # Said in words, since colour alone tells nothing to many readers.
-    return (
-        '<span class="passed">passed</span>'
-        if is_passed
-        else (f'<span class="{severity}">{severity}</span>')
+    return render_page(
+        "validation.html",
+        title=title,
+        about=f"{title}: every check, what it observed and why it matters.",
+        styles=("checks.css",),
+        navigation=navigation,
+        note=note,
+        is_checked=any(report.results for report in reports),
+        is_passed=all(report.is_passed for report in reports),
+        counts=_counts(reports),
+        summary=_summary(reports),
+        failures=_failures(reports),
+        validations=[(report.subject, _tables(report)) for report in reports],
     )
 
 
-def _numbers(*values: int) -> list[str]:
-    return [f"{value:,}" for value in values]
+def _counts(reports: Sequence[ValidationReport]) -> str:
+    critical = sum(len(report.critical_failures) for report in reports)
+    warnings = sum(len(report.warnings) for report in reports)
+    total = sum(len(report.results) for report in reports)
+    return (
+        f"{count(total - critical - warnings)} of {plural(total, 'check')} passed; "
+        f"warnings: {count(warnings)}, critical failures: {count(critical)}."
+    )
+
+
+def _summary(reports: Sequence[ValidationReport]) -> Table:
+    rows = [
+        (
+            link(f"#validation-{index}", report.subject),
+            _state(report.is_passed, "critical"),
+            count(sum(result.is_passed for result in report.results)),
+            count(len(report.warnings)),
+            count(len(report.critical_failures)),
+            count(report.declared_count),
+            count(report.loaded_count),
+        )
+        for index, report in enumerate(reports, start=1)
+    ]
+    return Table(_SUMMARY_COLUMNS, rows)
+
+
+def _failures(reports: Sequence[ValidationReport]) -> Table | None:
+    """Returns the failed checks of all validations, critical ones first."""
+    failures = [
+        (report, result) for report in reports for result in report.results if not result.is_passed
+    ]
+    failures.sort(key=lambda pair: pair[1].severity != "critical")
+    rows = [
+        (report.subject, element("code", result.table), *_result_cells(result))
+        for report, result in failures
+    ]
+    columns = (Column("Validated"), Column("Table"), *_RESULT_COLUMNS)
+    return Table(columns, rows) if rows else None
+
+
+def _tables(report: ValidationReport) -> list[dict[str, Any]]:
+    """Returns the checks of each table: a label, whether one failed, the shown table."""
+    tables = []
+    for name in dict.fromkeys(result.table for result in report.results):
+        results = [result for result in report.results if result.table == name]
+        failed = sum(not result.is_passed for result in results)
+        rows = report.row_counts.get(name)
+        label = f"{name}, {report.subject}: {plural(len(results), 'check')}, {count(failed)} failed"
+        tables.append(
+            {
+                "label": label if rows is None else f"{label}, {plural(rows, 'row')}",
+                "has_failed": failed > 0,
+                "table": Table(_RESULT_COLUMNS, [_result_cells(result) for result in results]),
+            }
+        )
+    return tables
+
+
+def _result_cells(result: CheckResult) -> list[object]:
+    return [
+        element("code", result.check),
+        element("code", result.column) if result.column else None,
+        _state(result.is_passed, result.severity),
+        result.observed,
+        Markup("<br>").join(result.examples),
+        result.why,
+    ]
+
+
+def _state(is_passed: bool, severity: str) -> Markup:
+    # The state is a word, since many readers cannot tell the colours apart.
+    state = "passed" if is_passed else severity
+    return element("span", state, state)

@@ -1,19 +1,19 @@
-"""Write the report: every page to a temporary name, then all of them put in place."""
+"""Writes the report: each page to a temporary name first, then into place."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
 from gpurank.answers.warehouse import NoData, open_warehouse
+from gpurank.pages.check import page_faults
+from gpurank.pages.report import GENERATOR
+from gpurank.pages.report.benchmark_page import page_html
 from gpurank.pages.report.data import Page, pages
-from gpurank.pages.report.document import GENERATOR
 from gpurank.pages.report.index import index_html
-from gpurank.pages.report.lint import faults
-from gpurank.pages.report.page import page_html
 from gpurank.settings import Settings
 from gpurank.store.embargo import held
 
@@ -26,9 +26,9 @@ class ReportError(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What was written: the index, how many files, their bytes, how many old ones went.
+    """What was written: the index, how many files, their bytes, how many old ones were removed.
 
-    ``held`` names rounds that were left out because they may not be shown yet; empty: none.
+    ``held`` names the rounds that are left out because they may not be shown yet; empty: none.
     """
 
     index: Path
@@ -39,70 +39,74 @@ class Written:
 
 
 def write_report(settings: Settings, folder: Path, today: date | None = None) -> Written:
-    """Write all pages and the index into a folder; pages of an earlier report that are gone go.
+    """Writes all pages and the index into a folder; deletes pages that only an older report had.
 
     Args:
         settings: where the warehouse is.
-        folder: where to; made where it is missing.
+        folder: where to; created where it is missing.
         today: leave out lists with a round that may not be shown yet on this day; None: show all.
 
     Raises:
         NoData: there is no warehouse, or nothing is ranked (or may be shown).
         ReportError: a page lacks a footnote or would load something.
     """
-    con = open_warehouse(settings.warehouse_path)
-    try:
-        found = pages(con)
-    finally:
-        con.close()
-    waiting = _held(found, today)
-    found = tuple(page for page in found if not _names(page) & set(waiting))
-    if not found:
-        raise NoData("every round is held back: " + _told(waiting))
-    texts = dict(_texts(found))
+    with open_warehouse(settings.warehouse_path) as con:
+        all_pages = pages(con)
+    held_rounds = _held_rounds(all_pages, today)
+    shown = [page for page in all_pages if not held_rounds.keys() & _round_ids(page)]
+    if not shown:
+        raise NoData("every round is held back: " + _listing(held_rounds))
+    texts = _render(shown)
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in texts.items():
         partial = folder / f".{name}.{os.getpid()}.part"
         partial.write_text(text, encoding="utf-8", newline="\n")
         partial.replace(folder / name)
-    removed = _sweep(folder, set(texts))
+    removed_count = _remove_old_pages(folder, set(texts))
     size = sum(len(text.encode()) for text in texts.values())
-    return Written(folder / "index.html", len(texts), size, removed, _told(waiting))
+    return Written(folder / "index.html", len(texts), size, removed_count, _listing(held_rounds))
 
 
-def _held(found: tuple[Page, ...], today: date | None) -> dict[str, date]:
+def _held_rounds(all_pages: Sequence[Page], today: date | None) -> dict[str, date]:
     if today is None:
         return {}
-    rounds = {row["round_id"]: row["published_on"] for page in found for row in page.rounds}
+    rounds = {row["round_id"]: row["published_on"] for page in all_pages for row in page.rounds}
     return held(rounds.items(), today)
 
 
-def _names(page: Page) -> set[str]:
+def _round_ids(page: Page) -> set[str]:
     return {row["round_id"] for row in page.rounds}
 
 
-def _told(waiting: dict[str, date]) -> str:
-    return ", ".join(f"{name} until {day.isoformat()}" for name, day in sorted(waiting.items()))
+def _listing(held_rounds: Mapping[str, date]) -> str:
+    return ", ".join(f"{name} until {day.isoformat()}" for name, day in sorted(held_rounds.items()))
 
 
-def _texts(found: tuple[Page, ...]) -> Iterator[tuple[str, str]]:
-    for name, text in (
-        *((page.key.file_name, page_html(page)) for page in found),
-        ("index.html", index_html(found)),
-    ):
-        if wrong := faults(text):
-            raise ReportError(f"{name} is not written: {'; '.join(wrong)}")
-        yield name, text
+def _render(shown: Sequence[Page]) -> dict[str, str]:
+    """Returns the text of each file by its name, in the order to be written.
+
+    Raises:
+        ReportError: a page lacks a footnote or would load something.
+    """
+    texts = {page.key.file_name: page_html(page) for page in shown}
+    # The index comes last, so that it never links a page that is not there yet.
+    texts["index.html"] = index_html(shown)
+    for name, text in texts.items():
+        if faults := page_faults(text):
+            raise ReportError(f"{name} is not written: {'; '.join(faults)}")
+    return texts
 
 
-def _sweep(folder: Path, kept: set[str]) -> int:
-    """Remove our own pages that this report no longer has; files of others stay."""
-    old = [path for path in sorted(folder.glob("*.html")) if path.name not in kept]
-    ours = []
-    for path in old:
-        with path.open(encoding="utf-8", errors="replace") as stream:
-            if _MARK in stream.read(2000):
-                ours.append(path)
-    for path in ours:
-        path.unlink()
-    return len(ours)
+def _remove_old_pages(folder: Path, current: set[str]) -> int:
+    """Deletes pages of an older report that this one lacks; other files stay. Returns how many."""
+    removed_count = 0
+    for path in sorted(folder.glob("*.html")):
+        if path.name not in current and _is_report_page(path):
+            path.unlink()
+            removed_count += 1
+    return removed_count
+
+
+def _is_report_page(path: Path) -> bool:
+    with path.open(encoding="utf-8", errors="replace") as stream:
+        return _MARK in stream.read(2000)

@@ -14,7 +14,7 @@ from gpurank.operations import health
 from gpurank.pages.data_quality import quality_page, read_quality
 from gpurank.settings import load
 from tasks.outputs.report import write_report
-from tools.docs.method_tables import blocks, filled
+from tools.docs.method_tables import blocks, rewrite_tables
 
 HOSTILE = "<script>alert(7)</script><img src=x onerror=alert(7)>"
 MINUTES = (30.0, 31.0, 32.0, 33.0, 90.0)  # olympic mean 32
@@ -69,7 +69,7 @@ def test_what_is_not_there_is_told_with_what_is(home: Path, question: object) ->
 def test_pages_and_health_of_it(home: Path) -> None:
     with reading.open_warehouse(home / "warehouse.duckdb") as con:
         page = quality_page(read_quality(con))
-    assert "v2.0" in page and "Nothing is lost." in page
+    assert "v2.0" in page and "Every folder is accounted for." in page
     with pytest.raises(reading.NoData, match="no round has been ingested"):
         health.rounds(load(home=home))
     assert api.rank("resnet", pooled=True, home=home).height == 3
@@ -87,5 +87,5 @@ def test_the_report_of_it_holds_filed_markup_as_text(home: Path, tmp_path: Path)
 def test_the_tables_of_the_method_page_are_filled(home: Path) -> None:
     page = Path(__file__).parents[2].joinpath("docs", "method.md").read_text(encoding="utf-8")
     with reading.open_warehouse(home / "warehouse.duckdb") as con:
-        made = filled(page, con)
+        made = rewrite_tables(page, con)
     assert len(blocks(made)) == len(blocks(page)) > 3

@@ -19,9 +19,9 @@ from browser import Browser, find
 from gpurank.answers.warehouse import open_warehouse
 from gpurank.declared.validation import CheckResult, ValidationReport
 from gpurank.pages.data_quality import quality_page, read_quality
+from gpurank.pages.report.benchmark_page import page_html
 from gpurank.pages.report.data import PageKey, pages
 from gpurank.pages.report.index import index_html
-from gpurank.pages.report.page import page_html
 from gpurank.pages.validation import validation_page
 from gpurank.settings import load
 

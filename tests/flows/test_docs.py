@@ -23,7 +23,7 @@ from query_book import BOOK, rewritten
 
 from gpurank.answers.notes import TRADEMARK, UNVERIFIED
 from gpurank.cli import main as cli
-from gpurank.pages.footnote_check import missing
+from gpurank.pages.check import footnote_gaps
 
 pytestmark = pytest.mark.flow
 
@@ -199,10 +199,10 @@ def test_pages_with_results_carry_the_footnote(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     if not re.search(_RESULT, text) and "delay_cost 1" not in text:
         return
-    assert missing(text) == ()
+    assert footnote_gaps(text) == ()
     for piece in (UNVERIFIED, TRADEMARK, "(derived, not an official metric)"):
         flat = " ".join(text.split())
-        assert piece in flat and missing(flat.replace(piece, ""))
+        assert piece in flat and footnote_gaps(flat.replace(piece, ""))
 
 
 def test_every_page_stands_in_the_site() -> None:

@@ -14,8 +14,7 @@ import pytest
 
 import gpurank
 from gpurank.cli import main as cli
-from gpurank.pages.footnote_check import missing
-from gpurank.pages.report.lint import faults
+from gpurank.pages.check import footnote_gaps, page_faults
 from gpurank.settings import load
 
 pytestmark = pytest.mark.flow
@@ -74,7 +73,7 @@ def test_tables_carry_their_footnote(
 ) -> None:
     code, out, err = call(monkeypatch, capsys, home, *arguments)
     assert code == 0, err
-    assert missing(out) == ()
+    assert footnote_gaps(out) == ()
     # Nothing but the table and its footnotes: quiet takes neither away, and nothing is coloured.
     code, quiet, err = call(monkeypatch, capsys, home, *arguments, "--quiet")
     assert (code, quiet, err) == (0, out, "") and "\x1b" not in out
@@ -86,14 +85,14 @@ def test_files_carry_it_beside_their_rows(
 ) -> None:
     code, out, err = call(monkeypatch, capsys, home, *arguments, "-f", "csv")
     assert code == 0 and out
-    assert missing(err) == ()
+    assert footnote_gaps(err) == ()
     target = tmp_path / "x.parquet"
     code, _, err = call(monkeypatch, capsys, home, *arguments, "-f", "parquet", "-o", str(target))
     assert code == 0, err
-    assert missing(pq.read_schema(target).metadata[b"notes"].decode()) == ()
+    assert footnote_gaps(pq.read_schema(target).metadata[b"notes"].decode()) == ()
     code, out, err = call(monkeypatch, capsys, home, *arguments, "--json")
     assert code == 0 and json.loads(out)
-    assert missing(out + err) == ()
+    assert footnote_gaps(out + err) == ()
 
 
 def test_clusters_carry_it_too(
@@ -113,11 +112,11 @@ def test_clusters_carry_it_too(
         )
     code, out, err = call(monkeypatch, capsys, tmp_path / "home", "clusters", "-b", "resnet")
     assert code == 0, err
-    assert missing(out) == ()
+    assert footnote_gaps(out) == ()
     code, out, err = call(
         monkeypatch, capsys, tmp_path / "home", "clusters", "-b", "resnet", "--json"
     )
-    assert json.loads(out)[0]["median_score_min"] == 20 and missing(err) == ()
+    assert json.loads(out)[0]["median_score_min"] == 20 and footnote_gaps(err) == ()
 
 
 def test_the_report_is_written_checked_and_found(
@@ -132,7 +131,7 @@ def test_the_report_is_written_checked_and_found(
     names = sorted(path.name for path in out.iterdir())
     assert names == ["index.html", "resnet-pooled.html", "resnet-v3.0.html", "resnet-v4.0.html"]
     first = {name: (out / name).read_bytes() for name in names}
-    assert not [fault for text in first.values() for fault in faults(text.decode())]
+    assert not [fault for text in first.values() for fault in page_faults(text.decode())]
     page = first["resnet-v4.0.html"].decode()
     # 11 minutes on 32 chips: 11 x (32 + 8) = 440, before 33 minutes on 8: 33 x 16 = 528.
     assert "Zeta zeta_n4 ranks first of 2: 32 × A100 SXM4 80GB train in 11.00 minutes" in page
@@ -150,7 +149,7 @@ def test_the_export_names_its_rounds(
     out = tmp_path / "data"
     code, _, err = call(monkeypatch, capsys, home, "export", "--out", str(out))
     assert code == 0, err
-    assert missing((out / "README.md").read_text(encoding="utf-8")) == ()
+    assert footnote_gaps((out / "README.md").read_text(encoding="utf-8")) == ()
     origins = json.loads((out / "origins.json").read_text(encoding="utf-8"))
     assert [item["round_id"] for item in origins] == ["v3.0", "v4.0"]
     table = pq.read_table(out / "parquet" / "marts_ranking.parquet")
@@ -170,7 +169,7 @@ def test_the_notebook_runs(home: Path, monkeypatch: Patch, capsys: Capture) -> N
         exec(compile(code, f"cell {number}", "exec"), space)
     shown = capsys.readouterr().out
     assert len(codes) >= 6 and "result_" in shown
-    assert missing(shown) == ()
+    assert footnote_gaps(shown) == ()
 
 
 # A piece of the footnote that somebody forgot, and what the linter says is lacking.
@@ -197,11 +196,11 @@ def test_a_planted_omission_is_noticed_in_every_output(
         words = [word.format(logs=logs) for word in arguments]
         for form in ("table", "csv", "json"):
             _, out, err = call(monkeypatch, capsys, home, *words, "-f", form)
-            assert lack in missing(out + err), (words, form)
+            assert lack in footnote_gaps(out + err), (words, form)
         target = tmp_path / "x.parquet"
         call(monkeypatch, capsys, home, *words, "-f", "parquet", "-o", str(target))
-        assert lack in missing(pq.read_schema(target).metadata[b"notes"].decode()), words
-    assert lack in missing("\n".join(gpurank.footnotes("resnet", home=home)))
+        assert lack in footnote_gaps(pq.read_schema(target).metadata[b"notes"].decode()), words
+    assert lack in footnote_gaps("\n".join(gpurank.footnotes("resnet", home=home)))
     settings = load(home=home, environ={})
     # These two do not even write.
     with pytest.raises(ReportError, match="footnote lacks"):
@@ -222,4 +221,4 @@ def test_the_orchestrators_page_carries_it(home: Path, monkeypatch: Patch) -> No
     )
     artifacts.ranking(load(home=home, environ={}))
     # Its marks of markup are escaped; what is said is whole.
-    assert missing(made["ranking"].replace("\\", "")) == ()
+    assert footnote_gaps(made["ranking"].replace("\\", "")) == ()

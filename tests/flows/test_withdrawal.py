@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from gpurank.answers.notes import footnotes
-from gpurank.pages.footnote_check import missing
+from gpurank.pages.check import footnote_gaps
 from gpurank.settings import load
 from tasks.build import assemble, lookups, publish
 from tasks.build.load import new_warehouse
@@ -68,6 +68,6 @@ def test_it_stands_in_the_quarantine_alone(
         assert ("v4.0/Acme/acme_n1/resnet", "score_min") in changed
         told = difference("v4.0", None, None, settings)
         assert GONE not in repr(told.answer.rows) and "score_changed" in told.answer.column("kind")
-        assert missing(" ".join(footnotes(None, told.sources))) == ()
+        assert footnote_gaps(" ".join(footnotes(None, told.sources))) == ()
         ranked = con.sql("select result_id from marts.ranking where round_id = 'v4.0'").fetchall()
         assert ranked and set(ranked) == {("v4.0/Acme/acme_n1/resnet",)}

@@ -12,10 +12,10 @@ from browser import Browser, find
 from report_pages import entry, page, random_entries
 
 from gpurank.method.ranking import tie_groups
-from gpurank.pages.footnote_check import missing
+from gpurank.pages.check import footnote_gaps
+from gpurank.pages.numbers import number, short
+from gpurank.pages.report.benchmark_page import page_html
 from gpurank.pages.report.index import index_html
-from gpurank.pages.report.page import page_html
-from gpurank.pages.report.words import number, short
 
 # Rank, tie group and result of each row that is in the list, in the order in which they stand.
 SHOWN = """[...document.querySelectorAll('#rank tbody tr:not(.detail)')]
@@ -78,7 +78,7 @@ def test_the_browser_ranks_as_the_method_does(
     assert shown == number(least)
     footnote = browser.ask("document.querySelector('#ranking-figure .notes').textContent")
     assert f"(accelerators + {short(chips)})" in footnote
-    assert not missing(footnote)
+    assert not footnote_gaps(footnote)
     assert not browser.problems and not browser.requests
 
 

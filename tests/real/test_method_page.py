@@ -12,7 +12,14 @@ import pytest
 
 import tasks.method.benchmark
 from gpurank.method.settings import MethodSettings
-from tools.docs.method_tables import FOOTNOTES, TABLES, PageError, blocks, filled, table_text
+from tools.docs.method_tables import (
+    FOOTNOTES,
+    TABLES,
+    PageError,
+    blocks,
+    rewrite_tables,
+    table_text,
+)
 
 pytestmark = pytest.mark.real
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "method.md"
@@ -105,11 +112,11 @@ def test_filling_keeps_the_text_around() -> None:
         "3 row_count, 0.5 median_error, NULL::DOUBLE coverage, 1.0 cell_coverage, "
         "1.0 coverage_inside, 1.0 coverage_extrapolated"
     )
-    page = filled("a\n<!-- table: prediction -->\nold\n<!-- end -->\nb\n", con)
+    page = rewrite_tables("a\n<!-- table: prediction -->\nold\n<!-- end -->\nb\n", con)
     assert page.startswith("a\n<!-- table: prediction -->\n| benchmark |")
     assert "| b | 1,200 | 3 | 0.500 | – | 1.00 | 1.00 | 1.00 |\n<!-- end -->\nb\n" in page
     with pytest.raises(PageError, match="no table is called 'nonesuch'"):
-        filled("<!-- table: nonesuch -->\n<!-- end -->", con)
+        rewrite_tables("<!-- table: nonesuch -->\n<!-- end -->", con)
 
 
 def test_a_cell_may_differ_in_its_last_digit_only() -> None:

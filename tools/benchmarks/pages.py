@@ -75,7 +75,7 @@ def measure(rows: int, width: int, height: int) -> dict[str, dict[str, float]]:
     from browser import Browser, find
     from report_pages import page, random_entries
 
-    from gpurank.pages.report.page import page_html
+    from gpurank.pages.report.benchmark_page import page_html
 
     path = find()
     if path is None:

@@ -1,6 +1,6 @@
-"""The result tables of docs/method.md, made from a published warehouse.
+"""Writes the result tables of docs/method.md from a published warehouse.
 
-``python -m tools.docs.method_tables docs/method.md`` rewrites what stands between
+``python -m tools.docs.method_tables docs/method.md`` rewrites what is between
 ``<!-- table: name -->`` and ``<!-- end -->`` from the warehouse of GPURANK_HOME.
 """
 
@@ -14,30 +14,33 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpurank.answers.notes import footnotes_of
+from gpurank.answers.warehouse import open_warehouse
+from gpurank.pages.numbers import MISSING, count, fixed
+from gpurank.settings import load
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-# The block that holds what has to stand below the tables, instead of a table.
+# The name of the block that holds the footnotes of the tables, instead of a table.
 FOOTNOTES = "footnotes"
 _BLOCK = re.compile(r"(<!-- table: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 
 
 class PageError(ValueError):
-    """A page asks for a table that there is not."""
+    """A page asks for a table that does not exist."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageTable:
-    """One table: its heads, the query, and decimals by column (None: text or whole numbers)."""
+    """One table: its headings, its query, decimals by column (None: text or whole numbers)."""
 
-    heads: tuple[str, ...]
+    headings: tuple[str, ...]
     sql: str
     digits: tuple[int | None, ...]
 
 
 def table_text(con: DuckDBPyConnection, name: str) -> str:
-    """One table as Markdown.
+    """Returns one table as Markdown.
 
     Raises:
         PageError: no table has this name.
@@ -48,18 +51,18 @@ def table_text(con: DuckDBPyConnection, name: str) -> str:
         raise PageError(f"no table is called {name!r}; there are {', '.join(sorted(TABLES))}")
     table = TABLES[name]
     rows = con.execute(table.sql).fetchall()
-    lines = [_line(table.heads), _line(["---"] * len(table.heads))]
+    lines = [_line(table.headings), _line(["---"] * len(table.headings))]
     lines += [_line([_cell(v, d) for v, d in zip(row, table.digits, strict=True)]) for row in rows]
     return "\n".join(lines) + "\n"
 
 
 def blocks(page: str) -> dict[str, str]:
-    """The tables that stand in a page, by name."""
+    """Returns the tables of a page by name."""
     return {match[2]: match[3] for match in _BLOCK.finditer(page)}
 
 
-def filled(page: str, con: DuckDBPyConnection) -> str:
-    """The page with every table made anew."""
+def rewrite_tables(page: str, con: DuckDBPyConnection) -> str:
+    """Returns the page with every table written again from the warehouse."""
     return _BLOCK.sub(lambda match: f"{match[1]}{table_text(con, match[2])}{match[4]}", page)
 
 
@@ -69,14 +72,12 @@ def _line(cells: Sequence[str]) -> str:
 
 def _cell(value: Any, digits: int | None) -> str:
     if value is None:
-        return "–"
+        return MISSING
     if isinstance(value, bool):
         return "yes" if value else "no"
     if digits is not None:
-        return f"{float(value):,.{digits}f}"
-    if isinstance(value, float):
-        return f"{value:,.0f}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
+        return fixed(float(value), digits)
+    return count(value) if isinstance(value, int | float) else str(value)
 
 
 TABLES = {
@@ -88,8 +89,16 @@ TABLES = {
         (None, None, None, None),
     ),
     "selection": PageTable(
-        ("target", "order", "variable", "partial correlation", "stability",
-         "importance (submitters)", "importance (families)", "group"),
+        (
+            "target",
+            "order",
+            "variable",
+            "partial correlation",
+            "stability",
+            "importance (submitters)",
+            "importance (families)",
+            "group",
+        ),
         "select case target when 'score_min' then 'T' else 'AM' end, selection_order, "
         "one.variable, partial_correlation, stability, importance_submitter, importance_family, "
         "(select string_agg(variable, ', ' order by variable) from marts.selection other "
@@ -107,8 +116,16 @@ TABLES = {
         (None, None, 3, 3, None, None),
     ),
     "clusters": PageTable(
-        ("cluster", "members", "median T (min)", "median N", "median AM", "share with 4–16",
-         "Jaccard", "leading families"),
+        (
+            "cluster",
+            "members",
+            "median T (min)",
+            "median N",
+            "median AM",
+            "share with 4–16",
+            "Jaccard",
+            "leading families",
+        ),
         "select cluster_label || ' ' || name, member_count, median_score_min, "
         "median_accelerator_count, median_accelerator_minutes, share_4_to_16, jaccard, "
         "leading_families from marts.cluster_profile where benchmark = 'resnet' "
@@ -116,16 +133,35 @@ TABLES = {
         (None, None, 2, None, 0, 2, 2, None),
     ),
     "k_profile": PageTable(
-        ("k", "silhouette", "Calinski–Harabasz", "gap", "± sd", "bootstrap ARI", "weakest Jaccard",
-         "without one submitter (least)", "Ward ARI", "mixture ARI"),
+        (
+            "k",
+            "silhouette",
+            "Calinski–Harabasz",
+            "gap",
+            "± sd",
+            "bootstrap ARI",
+            "weakest Jaccard",
+            "without one submitter (least)",
+            "Ward ARI",
+            "mixture ARI",
+        ),
         "select cluster_count, silhouette, calinski_harabasz, gap, gap_sd, bootstrap_ari, "
         "jaccard_low, submitter_ari_low, ward_ari, mixture_ari from marts.cluster_count "
         "where benchmark = 'resnet' order by cluster_count",
         (None, 2, 0, 2, 2, 2, 2, 2, 2, 2),
     ),
     "k_stability": PageTable(
-        ("benchmark", "rows", "k = 5 stable", "weakest Jaccard", "bootstrap ARI",
-         "without one submitter (least)", "stable k", "gap prefers", "silhouette prefers"),
+        (
+            "benchmark",
+            "rows",
+            "k = 5 stable",
+            "weakest Jaccard",
+            "bootstrap ARI",
+            "without one submitter (least)",
+            "stable k",
+            "gap prefers",
+            "silhouette prefers",
+        ),
         "select benchmark, max(row_count), bool_or(is_stable) filter (is_chosen), "
         "max(jaccard_low) filter (is_chosen), max(bootstrap_ari) filter (is_chosen), "
         "max(submitter_ari_low) filter (is_chosen), "
@@ -137,8 +173,18 @@ TABLES = {
         (None, None, None, 2, 2, 2, None, None, None),
     ),
     "ranking": PageTable(
-        ("round", "rank", "entry", "N", "T (min)", "delay cost", "90 % rank: run", "run, site",
-         "run, site, λ", "P(first)"),
+        (
+            "round",
+            "rank",
+            "entry",
+            "N",
+            "T (min)",
+            "delay cost",
+            "90 % rank: run",
+            "run, site",
+            "run, site, λ",
+            "P(first)",
+        ),
         "select round_id, rank, submitter || ' ' || system_folder, accelerator_count, score_min, "
         "delay_cost, rank_low_run || '–' || rank_high_run, "
         "rank_low_site || '–' || rank_high_site, rank_low || '–' || rank_high, probability_first "
@@ -154,16 +200,34 @@ TABLES = {
         (1, 1, None, None, None, 2, 0),
     ),
     "sensitivity": PageTable(
-        ("method", "lists", "same first", "its first stands at (median)", "Kendall's τ (mean)",
-         "reversal rate (mean)", "first reversed (mean)"),
+        (
+            "method",
+            "lists",
+            "same first",
+            "its first stands at (median)",
+            "Kendall's τ (mean)",
+            "reversal rate (mean)",
+            "first reversed (mean)",
+        ),
         "select method, count(*), avg((first_rank = 1)::int), median(first_rank), "
         "avg(rank_correlation), avg(reversal_rate), avg(first_reversal_rate) "
         "from marts.sensitivity group by method order by avg(reversal_rate), method",
         (None, None, 2, None, 2, 2, 2),
     ),
     "fleet_law": PageTable(
-        ("benchmark", "rows", "e(64)", "90 %", "e(512)", "90 %", "software a year",
-         "e = 0.8 at N", "90 %", "e = 0.5 at N", "90 %"),
+        (
+            "benchmark",
+            "rows",
+            "e(64)",
+            "90 %",
+            "e(512)",
+            "90 %",
+            "software a year",
+            "e = 0.8 at N",
+            "90 %",
+            "e = 0.5 at N",
+            "90 %",
+        ),
         "select law.benchmark, row_count, efficiency_64, "
         "printf('%.2f–%.2f', efficiency_64_low, efficiency_64_high), efficiency_512, "
         "printf('%.2f–%.2f', efficiency_512_low, efficiency_512_high), exp(yearly_gain), "
@@ -177,35 +241,45 @@ TABLES = {
         (None, None, 2, None, 2, None, 2, 0, None, 0, None),
     ),
     "prediction": PageTable(
-        ("benchmark", "cells", "results", "median error", "coverage of 90 %", "by cell",
-         "inside the filed counts", "outside"),
+        (
+            "benchmark",
+            "cells",
+            "results",
+            "median error",
+            "coverage of 90 %",
+            "by cell",
+            "inside the filed counts",
+            "outside",
+        ),
         "select benchmark, cell_count, row_count, median_error, coverage, cell_coverage, "
         "coverage_inside, coverage_extrapolated from marts.prediction_check order by benchmark",
         (None, None, None, 3, 2, 2, 2, 2),
     ),
     "progress": PageTable(
-        ("benchmark", "same system again", "software a year", "by the law",
-         "generations", "a generation", "hardware a year"),
+        (
+            "benchmark",
+            "same system again",
+            "software a year",
+            "by the law",
+            "generations",
+            "a generation",
+            "hardware a year",
+        ),
         "select benchmark, software_pair_count, software_yearly_speedup, law_yearly_speedup, "
         "hardware_pair_count, hardware_generation_speedup, hardware_yearly_speedup "
         "from marts.progress order by benchmark",
         (None, None, 2, 2, None, 2, 2),
     ),
-}  # fmt: skip
+}
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Rewrite the tables of the pages named."""
-    from gpurank.answers.warehouse import open_warehouse
-    from gpurank.settings import load
-
-    con = open_warehouse(load().warehouse_path)
-    try:
+    """Rewrites the tables of the named pages."""
+    with open_warehouse(load().warehouse_path) as con:
         for name in arguments:
             path = Path(name)
-            path.write_text(filled(path.read_text(encoding="utf-8"), con), encoding="utf-8")
-    finally:
-        con.close()
+            text = rewrite_tables(path.read_text(encoding="utf-8"), con)
+            path.write_text(text, encoding="utf-8")
     return 0
 
 

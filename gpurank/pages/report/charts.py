@@ -1,20 +1,28 @@
-"""Charts as inline SVG: drawn here, so that they stand without scripts, in print and in mail.
+"""Charts as inline SVG, complete without scripts, in print and in mail.
 
-Colours are classes (light, dark and print are the style sheet's); every colour has a shape too.
-Scripts only hide points and move the line of equal cost. Coordinates are rounded to 0.1.
+This module computes coordinates; templates/chart.svg draws. Colours are CSS classes (light, dark
+and print are the style sheet's), and every colour has a shape too. Scripts only hide points and
+move the line of equal cost. Coordinates are rounded to 0.1.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from html import escape
+
+import numpy as np
+from markupsafe import Markup
+
+from gpurank.pages import numbers
+from gpurank.pages.html import render
 
 WIDTH, HEIGHT = 760, 470
-LEFT, RIGHT, TOP, BOTTOM = 108, 18, 16, 62
-# Drawn around the origin; area about equal, so that no cluster looks louder.
+LEFT, RIGHT, TOP, BOTTOM = 108, 742, 16, 408
+# Cluster shapes around the origin, of about equal area, so that no cluster looks louder; 0 is the
+# shape of results without a cluster.
 SHAPES = {
+    0: "M-5-5l10 10M5-5l-10 10",
     1: "M-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0z",
     2: "M-4.5-4.5h9v9h-9z",
     3: "M0-6.2L5.8 4.4H-5.8z",
@@ -24,13 +32,9 @@ SHAPES = {
     7: "M-4.2-6h8.4L0 0l4.2 6h-8.4L0 0z",
     8: "M0-6L5.7-1.9L3.5 4.9H-3.5L-5.7-1.9z",
 }
-# Efficiency beyond which one result would squash the chart; what lies above is told in words.
-_TALLEST = 2.0
-NO_CLUSTER = "M-5-5l10 10M5-5l-10 10"
-
-
-# A break-even mark: efficiency, count, low and high end of the count.
-Mark = tuple[float, float, float | None, float | None]
+# Efficiency above which one result would squash the chart; higher results are counted in words.
+_HIGHEST_EFFICIENCY = 2.0
+_CURVE_STEPS = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,199 +48,184 @@ class Axis:
     is_log: bool = True
 
     def at(self, value: float) -> float:
-        """Pixel of a value."""
-        go = math.log if self.is_log else float
-        span = go(self.high) - go(self.low)
-        return self.start + (go(value) - go(self.low)) / span * (self.end - self.start)
+        """Returns the pixel of a value, rounded to 0.1."""
+        scale = math.log if self.is_log else float
+        span = scale(self.high) - scale(self.low)
+        share = (scale(value) - scale(self.low)) / span
+        return round(self.start + share * (self.end - self.start), 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One mark: data coordinates, the entry's place in the list, its cluster."""
+    """One result: data coordinates, its index in the list, its cluster, whether it has a ring."""
 
     x: float
     y: float
-    place: int
+    index: int
     cluster: int | None
-    is_ringed: bool = False
+    has_ring: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BreakEven:
+    """The count at which efficiency falls to a level, with the interval of the count."""
+
+    efficiency: float
+    count: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Tick:
+    at: float
+    label: str
+    is_minor: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    x: float
+    y: float
+    index: int
+    shape: int
+    has_ring: bool
 
 
 def log_axis(values: Sequence[float], start: float, end: float) -> Axis:
-    """An axis with some room on both sides; a single value gets a factor of two each way."""
+    """Returns an axis with some room on both sides, a factor of two around a single value."""
     low, high = min(values), max(values)
     room = 1.25 if high > low * 1.5 else 2.0
     return Axis(low / room, high * room, start, end)
 
 
 def ticks(axis: Axis) -> list[float]:
-    """Tick values of a log axis: powers of ten, with 2 and 5 where there are few."""
+    """Returns tick values of a log axis: powers of ten, with 2 and 5 where there are few."""
     powers = range(math.floor(math.log10(axis.low)), math.ceil(math.log10(axis.high)) + 1)
     steps: tuple[int, ...] = (1, 2, 5) if axis.high / axis.low < 3000 else (1,)
     values = [step * 10.0**power for power in powers for step in steps]
     return [value for value in values if axis.low <= value <= axis.high]
 
 
-def symbols() -> str:
-    """The marks, defined once a page; ``s0`` is that of no cluster."""
-    shapes = {0: NO_CLUSTER, **SHAPES}
-    made = "".join(
-        f'<symbol id="s{label}" viewBox="-8 -8 16 16"><path d="{path}"/></symbol>'
-        f'<path id="p{label}" d="{path}"/>'
-        for label, path in shapes.items()
-    )
-    return f'<svg width="0" height="0" class="defs" aria-hidden="true"><defs>{made}</defs></svg>'
-
-
-def _shape(cluster: int | None) -> int:
-    return 0 if cluster is None else (cluster - 1) % len(SHAPES) + 1
-
-
-def legend_mark(cluster: int | None) -> str:
-    """The mark alone, for a legend or a table cell; its meaning stands beside it as text."""
-    shape = _shape(cluster)
-    return f'<svg class="key k{shape}" aria-hidden="true"><use href="#s{shape}"/></svg>'
+def shape_of(cluster: int | None) -> int:
+    """Returns the key in SHAPES of a cluster's mark; more than eight clusters share shapes."""
+    return 0 if cluster is None else (cluster - 1) % (len(SHAPES) - 1) + 1
 
 
 def plane(
     points: Sequence[Point], front: Sequence[tuple[float, float]], title: str, about: str
-) -> str:
-    """Time against accelerators, log-log, with the Pareto front as steps.
+) -> Markup:
+    """Returns time against accelerators, log-log, with the Pareto front as steps.
 
-    Points carry ``data-i`` (their place in the list); the script fills ``.iso``, the line of equal
-    delay cost, and finds the axes' limits in the data attributes of the svg element.
+    Points carry ``data-i`` (their index in the list). The script fills ``.iso``, the line of equal
+    delay cost, and reads the axes' limits from the data attributes of the svg element.
+
+    Args:
+        points: (accelerators, minutes) of each result.
+        front: Pareto front by rising number of accelerators.
+        title: the chart's title.
+        about: the chart in words.
     """
-    x = log_axis([point.x for point in points], LEFT, WIDTH - RIGHT)
-    y = log_axis([point.y for point in points], HEIGHT - BOTTOM, TOP)
-    parts = [_frame(x, y, "accelerators", "minutes to train", _plain, _plain)]
-    parts.append('<path class="iso" d=""/>')
+    x = log_axis([point.x for point in points], LEFT, RIGHT)
+    y = log_axis([point.y for point in points], BOTTOM, TOP)
+    lines = [("iso", "")]
     if front:
-        parts.append(f'<path class="front" d="{_steps(front, x, y)}"/>')
-    parts += [_mark(point, x, y) for point in points]
-    parts += [_ring(point, x, y) for point in points if point.is_ringed]
-    data = (
-        f' data-x0="{x.low!r}" data-x1="{x.high!r}" data-y0="{y.low!r}" data-y1="{y.high!r}"'
-        f' data-box="{LEFT} {WIDTH - RIGHT} {TOP} {HEIGHT - BOTTOM}"'
+        lines.append(("front", _steps(front, x, y)))
+    return _chart(
+        "plane",
+        title,
+        about,
+        x_ticks=_log_ticks(x),
+        y_ticks=_log_ticks(y),
+        x_title="accelerators",
+        y_title="minutes to train",
+        marks=[_mark(point, x, y) for point in points],
+        lines_below=lines,
+        limits={"x0": x.low, "x1": x.high, "y0": y.low, "y1": y.high},
     )
-    return _svg("plane", title, about, parts, data)
 
 
 def efficiency(
     curve: Callable[[float], float],
     points: Sequence[Point],
-    marks: Sequence[Mark],
+    break_evens: Sequence[BreakEven],
     title: str,
     about: str,
-) -> str:
-    """Efficiency against 8 accelerators: the law's curve, the results, the break-even marks.
+) -> Markup:
+    """Returns efficiency against 8 accelerators: the law's curve, the results, break-even counts.
 
-    ``marks`` are (efficiency, count, low, high); the whisker is the interval of the count.
+    Args:
+        curve: efficiency at a number of accelerators.
+        points: (accelerators, efficiency) of each result.
+        break_evens: drawn where their count lies inside the chart; the whisker is its interval.
+        title: the chart's title.
+        about: the chart in words.
     """
-    counts = [point.x for point in points] + [8.0, 512.0]
-    x = log_axis(counts, LEFT, WIDTH - RIGHT)
-    top = max([1.25, *(min(point.y * 1.05, _TALLEST) for point in points)])
-    y = Axis(0.0, top, HEIGHT - BOTTOM, TOP, is_log=False)
-    parts = [_frame(x, y, "accelerators", "efficiency against 8", _plain, _percent)]
-    parts += [_mark(point, x, y) for point in points if point.y <= top]
-    if above := sum(point.y > top for point in points):
-        said = f"{above} result{'s' if above > 1 else ''} above {_percent(top)}"
-        parts.append(f'<text class="title" x="{LEFT + 8}" y="{TOP + 16}">{said}</text>')
-    first, last = math.log(max(x.low, 1.0)), math.log(x.high)
-    line = [math.exp(first + (last - first) * step / 80) for step in range(81)]
-    path = "M" + "L".join(f"{x.at(n):.1f} {y.at(min(curve(n), top)):.1f}" for n in line)
-    parts.append(f'<path class="law" d="{path}"/>')
-    for level, count, low, high in marks:
-        if not x.low < count < x.high:
-            continue
-        if low is not None and high is not None:
-            start, end = x.at(max(low, x.low)), x.at(min(high, x.high))
-            parts.append(f'<path class="whisker" d="M{start:.1f} {y.at(level):.1f}H{end:.1f}"/>')
-        parts.append(
-            f'<circle class="even" r="5.5" cx="{x.at(count):.1f}" cy="{y.at(level):.1f}"/>'
-            f'<text class="even-text" x="{x.at(count) + 8:.1f}" y="{y.at(level) - 8:.1f}">'
-            f"{level * 100:.0f}\u00a0% at {count:,.0f}</text>"
-        )
-    return _svg("efficiency", title, about, parts)
+    x = log_axis([*(point.x for point in points), 8.0, 512.0], LEFT, RIGHT)
+    top = max([1.25, *(min(point.y * 1.05, _HIGHEST_EFFICIENCY) for point in points)])
+    y = Axis(0.0, top, BOTTOM, TOP, is_log=False)
+    above = sum(point.y > top for point in points)
+    counts = np.geomspace(max(x.low, 1.0), x.high, _CURVE_STEPS + 1).tolist()
+    path = "M" + "L".join(f"{x.at(count)} {y.at(min(curve(count), top))}" for count in counts)
+    return _chart(
+        "efficiency",
+        title,
+        about,
+        x_ticks=_log_ticks(x),
+        y_ticks=[
+            _Tick(y.at(level), numbers.percent(level), False) for level in (0, 0.25, 0.5, 0.75, 1)
+        ],
+        x_title="accelerators",
+        y_title="efficiency against 8",
+        marks=[_mark(point, x, y) for point in points if point.y <= top],
+        note=f"{numbers.plural(above, 'result')} above {numbers.percent(top)}" if above else "",
+        lines_above=[("law", path)],
+        break_evens=[
+            {
+                "x": x.at(mark.count),
+                "y": y.at(mark.efficiency),
+                "label": f"{numbers.percent(mark.efficiency)} at {numbers.count(mark.count)}",
+                "whisker": _whisker(mark, x),
+            }
+            for mark in break_evens
+            if x.low < mark.count < x.high
+        ],
+    )
 
 
-def pareto_front(points: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Points that no other equals or beats in both coordinates, by ascending first one."""
-    front: list[tuple[float, float]] = []
-    for x, y in sorted(set(points)):
-        if not front or y < front[-1][1]:
-            front.append((x, y))
-    return front
+def _chart(name: str, title: str, about: str, **parts: object) -> Markup:
+    empty = {"limits": {}, "lines_below": (), "lines_above": (), "break_evens": (), "note": ""}
+    box = {"width": WIDTH, "height": HEIGHT, "left": LEFT, "right": RIGHT, "top": TOP}
+    return render(
+        "chart.svg", name=name, title=title, about=about, bottom=BOTTOM, **box, **(empty | parts)
+    )
+
+
+def _mark(point: Point, x: Axis, y: Axis) -> _Mark:
+    shape = shape_of(point.cluster)
+    return _Mark(x.at(point.x), y.at(point.y), point.index, shape, point.has_ring)
+
+
+def _whisker(mark: BreakEven, x: Axis) -> tuple[float, float] | None:
+    if mark.low is None or mark.high is None:
+        return None
+    return x.at(max(mark.low, x.low)), x.at(min(mark.high, x.high))
 
 
 def _steps(front: Sequence[tuple[float, float]], x: Axis, y: Axis) -> str:
-    first = front[0]
-    path = f"M{x.at(first[0]):.1f} {y.end:.1f}V{y.at(first[1]):.1f}"
-    for count, time in front[1:]:
-        path += f"H{x.at(count):.1f}V{y.at(time):.1f}"
-    return path + f"H{x.end:.1f}"
+    (count, time), *others = front
+    path = f"M{x.at(count)} {y.end}V{y.at(time)}"
+    for count, time in others:
+        path += f"H{x.at(count)}V{y.at(time)}"
+    return path + f"H{x.end}"
 
 
-def _mark(point: Point, x: Axis, y: Axis) -> str:
-    # What it is stands in the list; the script makes tooltips of it.
-    shape = _shape(point.cluster)
-    return (
-        f'<g data-i="{point.place}" transform="translate({x.at(point.x):.1f} '
-        f'{y.at(point.y):.1f})"><use class="k{shape}" href="#p{shape}"/></g>'
-    )
+def _log_ticks(axis: Axis) -> list[_Tick]:
+    return [
+        _Tick(axis.at(value), numbers.tick(value), not _is_power_of_ten(value))
+        for value in ticks(axis)
+    ]
 
 
-def _ring(point: Point, x: Axis, y: Axis) -> str:
-    return f'<circle class="ring" r="10" cx="{x.at(point.x):.1f}" cy="{y.at(point.y):.1f}"/>'
-
-
-def _frame(
-    x: Axis,
-    y: Axis,
-    x_title: str,
-    y_title: str,
-    x_form: Callable[[float], str],
-    y_form: Callable[[float], str],
-) -> str:
-    parts = []
-    for value in ticks(x):
-        minor = "" if _is_power(value) else " minor"
-        parts.append(
-            f'<path class="grid{minor}" d="M{x.at(value):.1f} {TOP}V{HEIGHT - BOTTOM}"/>'
-            f'<text class="tick{minor}" text-anchor="middle" x="{x.at(value):.1f}" '
-            f'y="{HEIGHT - BOTTOM + 22}">{x_form(value)}</text>'
-        )
-    for value in ticks(y) if y.is_log else [0, 0.25, 0.5, 0.75, 1]:
-        minor = "" if not y.is_log or _is_power(value) else " minor"
-        parts.append(
-            f'<path class="grid{minor}" d="M{LEFT} {y.at(value):.1f}H{WIDTH - RIGHT}"/>'
-            f'<text class="tick{minor}" text-anchor="end" x="{LEFT - 8}" '
-            f'y="{y.at(value) + 4:.1f}">{y_form(value)}</text>'
-        )
-    middle = (TOP + HEIGHT - BOTTOM) / 2
-    parts.append(
-        f'<text class="title" text-anchor="middle" x="{(LEFT + WIDTH - RIGHT) / 2}" '
-        f'y="{HEIGHT - 12}">{x_title}</text>'
-        f'<text class="title" text-anchor="middle" transform="translate(18 {middle}) rotate(-90)">'
-        f"{y_title}</text>"
-    )
-    return "".join(parts)
-
-
-def _svg(name: str, title: str, about: str, parts: Sequence[str], data: str = "") -> str:
-    return (
-        f'<svg id="{name}" class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
-        f'aria-labelledby="{name}-title {name}-about"{data}>'
-        f'<title id="{name}-title">{escape(title)}</title>'
-        f'<desc id="{name}-about">{escape(about)}</desc>' + "\n".join(parts) + "</svg>"
-    )
-
-
-def _is_power(value: float) -> bool:
+def _is_power_of_ten(value: float) -> bool:
     return abs(math.log10(value) - round(math.log10(value))) < 1e-9
-
-
-def _plain(value: float) -> str:
-    return f"{value:,.0f}" if value >= 1 else f"{value:g}"
-
-
-def _percent(value: float) -> str:
-    return f"{value * 100:.0f}\u00a0%"

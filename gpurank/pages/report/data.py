@@ -1,4 +1,4 @@
-"""What the pages show, asked of the warehouse once and split by page."""
+"""What the pages show, read from the warehouse at once and split by page."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class PageKey:
 
     @property
     def order(self) -> tuple[str, tuple[int, int]]:
-        """By benchmark, pooled first, then by round."""
+        """Sort key: by benchmark, pooled first, then by round."""
         return self.benchmark, round_order(self.round_id) if self.round_id else (-1, 0)
 
 
@@ -44,9 +44,9 @@ class Page:
     None where the warehouse has none; ``marks`` its break-even counts. ``clusters``: profiles, or
     one row with the reason why there are none. ``left_out``: reasons with counts. ``software``,
     ``hardware``, ``progress``: what the same hardware and new generations gained. ``issues``:
-    kinds that touch results of the list, with counts. ``rounds``: rows of marts.round_summary.
-    ``all_sources``: those of every round that the benchmark's fits, clusters and comparisons over
-    rounds rest on; ``sources`` are those of the list alone.
+    kinds that affect results of the list, with counts. ``rounds``: rows of marts.round_summary.
+    ``sources``: where the rounds of the list come from; ``all_sources``: the same for every round
+    that the benchmark's fits, clusters and comparisons over rounds use.
     """
 
     key: PageKey
@@ -66,13 +66,13 @@ class Page:
 
     @property
     def lambda_chips(self) -> float:
-        """The λ the list was ranked with."""
+        """The λ that the list was ranked with."""
         return float(self.entries[0]["lambda_chips"])
 
 
 @dataclass(slots=True)
 class _Tables:
-    """Rows of the whole warehouse, by what they are looked up with."""
+    """Rows of the whole warehouse, keyed as pages look them up."""
 
     entries: dict[PageKey, list[Row]] = field(default_factory=lambda: defaultdict(list))
     by_benchmark: dict[str, dict[str, list[Row]]] = field(default_factory=dict)
@@ -101,7 +101,7 @@ from marts.run order by result_id, is_kept is not true, run_min nulls last, file
 _LEFT_OUT = """
 select u.scope, u.round_id, u.benchmark,
        case when starts_with(u.reason, 'same measurement as ')
-            then 'refiled: the measurement stands in the list under its first filing'
+            then 'refiled: the list shows the measurement under its first filing'
             else u.reason end as reason,
        count(*) as result_count
 from marts.unranked u group by all order by result_count desc, reason
@@ -110,7 +110,7 @@ _ISSUES = """
 select result_id, level, kind, message from marts.issue where result_id is not null
 order by level, kind, message, result_id
 """
-# Tables that a warehouse may lack: an older one, or one whose analysis left them out.
+# Tables that an older warehouse may lack.
 _OPTIONAL = {
     "law": ("fleet_law", "benchmark"),
     "marks": ("break_even", "benchmark, fleet_efficiency desc"),
@@ -129,17 +129,16 @@ _OPTIONAL = {
 
 
 def pages(con: DuckDBPyConnection) -> tuple[Page, ...]:
-    """Every list of the warehouse as a page, by benchmark, pooled first, then by round.
+    """Reads every list of the warehouse as a page: by benchmark, pooled first, then by round.
 
     Raises:
         NoData: nothing is ranked.
     """
     tables = _read(con)
     keys = sorted(tables.entries, key=lambda key: key.order)
-    made = [_page(tables, key, keys) for key in keys]
-    if not made:
+    if not keys:
         raise NoData("nothing is ranked, so there is nothing to report; see marts.data_quality")
-    return tuple(made)
+    return tuple(_page(tables, key, keys) for key in keys)
 
 
 def _read(con: DuckDBPyConnection) -> _Tables:
@@ -181,35 +180,40 @@ def _key(row: Row) -> PageKey:
 
 def _page(tables: _Tables, key: PageKey, keys: Sequence[PageKey]) -> Page:
     entries = tables.entries[key]
-    named = {row["round_id"] for row in entries}
-    rounds = sorted(named, key=round_order)
-    of = {name: split.get(key.benchmark, []) for name, split in tables.by_benchmark.items()}
+    rounds = sorted({row["round_id"] for row in entries}, key=round_order)
+    of_benchmark = {
+        name: split.get(key.benchmark, []) for name, split in tables.by_benchmark.items()
+    }
     siblings = tuple(other for other in keys if other.benchmark == key.benchmark)
-    filed = {row["round_id"] for other in siblings for row in tables.entries[other]}
+    all_rounds = {row["round_id"] for other in siblings for row in tables.entries[other]}
     return Page(
         key=key,
         entries=tuple(entries),
         sources=tuple(tables.sources[name] for name in rounds if name in tables.sources),
         rounds=tuple(tables.rounds[name] for name in rounds if name in tables.rounds),
-        law=of["law"][0] if of["law"] else None,
-        marks=tuple(of["marks"]),
-        clusters=tuple(of["clusters"]),
+        law=of_benchmark["law"][0] if of_benchmark["law"] else None,
+        marks=tuple(of_benchmark["marks"]),
+        clusters=tuple(of_benchmark["clusters"]),
         left_out=tuple(_summed(tables.left_out[key])),
         issues=tuple(_issue_kinds(entries)),
         software=tuple(
             row
-            for row in of["software"]
+            for row in of_benchmark["software"]
             if key.round_id is None or key.round_id in (row["from_round_id"], row["to_round_id"])
         ),
-        hardware=tuple(row for row in of["hardware"] if key.round_id in (None, row["round_id"])),
-        progress=of["progress"][0] if of["progress"] else None,
+        hardware=tuple(
+            row for row in of_benchmark["hardware"] if key.round_id in (None, row["round_id"])
+        ),
+        progress=of_benchmark["progress"][0] if of_benchmark["progress"] else None,
         siblings=siblings,
-        all_sources=tuple(tables.sources[name] for name in sorted(filed & set(tables.sources))),
+        all_sources=tuple(
+            tables.sources[name] for name in sorted(all_rounds & set(tables.sources))
+        ),
     )
 
 
 def _summed(rows: Sequence[Row]) -> list[Row]:
-    """A pooled list leaves out results of several rounds: one row a reason."""
+    """Returns one row per reason: a pooled list leaves out results of several rounds."""
     counts: dict[str, int] = defaultdict(int)
     for row in rows:
         counts[row["reason"]] += row["result_count"]
@@ -218,28 +222,29 @@ def _summed(rows: Sequence[Row]) -> list[Row]:
 
 
 def _issue_kinds(entries: Sequence[Row]) -> list[Row]:
-    """Kinds of issue that touch results of the list: how many results, one example."""
-    found: dict[tuple[str, str], Row] = {}
+    """Returns each kind of issue of the list's results: how many results, one example."""
+    kinds: dict[tuple[str, str], Row] = {}
     for entry in entries:
-        for kind in {(issue["level"], issue["kind"]): issue for issue in entry["issues"]}.items():
-            row = found.setdefault(
-                kind[0],
+        # A result counts once per kind, however many issues of the kind it has.
+        for key, issue in {(row["level"], row["kind"]): row for row in entry["issues"]}.items():
+            row = kinds.setdefault(
+                key,
                 {
-                    "level": kind[0][0],
-                    "kind": kind[0][1],
+                    "level": issue["level"],
+                    "kind": issue["kind"],
                     "result_count": 0,
-                    "example": kind[1]["message"],
+                    "example": issue["message"],
                     "result_id": entry["result_id"],
                 },
             )
             row["result_count"] += 1
     severity = {"error": 0, "warning": 1, "info": 2}
-    return sorted(found.values(), key=lambda row: (severity.get(row["level"], 3), row["kind"]))
+    return sorted(kinds.values(), key=lambda row: (severity.get(row["level"], 3), row["kind"]))
 
 
 def _optional(con: DuckDBPyConnection, table: str, order: str) -> list[Row]:
-    """Rows of a mart, else of the analysis table behind it; none where neither is there."""
-    there = {
+    """Reads a mart, else the analysis table behind it; no rows where neither exists."""
+    schemas = {
         row[0]
         for row in ask(
             con,
@@ -248,11 +253,11 @@ def _optional(con: DuckDBPyConnection, table: str, order: str) -> list[Row]:
         ).rows
     }
     for schema in ("marts", "analysis"):
-        if schema in there:
+        if schema in schemas:
             return _rows(con, f"select * from {schema}.{table} order by {order}")  # noqa: S608
     return []
 
 
 def _rows(con: DuckDBPyConnection, sql: str) -> list[Row]:
-    found = ask(con, sql)
-    return [dict(zip(found.columns, row, strict=True)) for row in found.rows]
+    answer = ask(con, sql)
+    return [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]

@@ -1,90 +1,88 @@
-"""The index of a report: a matrix of benchmarks and rounds, who is first where, what was read."""
+"""The index of a report: a matrix of benchmarks and rounds, the first of each, what was read."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
+
+from markupsafe import Markup
 
 from gpurank.answers.notes import footnotes
 from gpurank.declared.rounds import round_order
+from gpurank.pages.benchmark_titles import title as benchmark_title
+from gpurank.pages.html import Column, NavigationLink, Table, link, render_page
+from gpurank.pages.numbers import count, number, short
+from gpurank.pages.report import GENERATOR
 from gpurank.pages.report.data import Page, PageKey
-from gpurank.pages.report.document import document
-from gpurank.pages.report.parts import Head, Markup, figure, filled, link, table
-from gpurank.pages.report.words import benchmark_name, chips_of, number, short, system_of
-
-SCRIPTS = ("theme.js", "index.js")
+from gpurank.pages.report.sections import source_link
+from gpurank.pages.report.words import chips_of, system_of
 
 
 def index_html(pages: Sequence[Page]) -> str:
-    """The index page of these pages as HTML text."""
-    sources = sorted(
-        {source for page in pages for source in page.sources},
-        key=lambda source: round_order(source.round_id),
-    )
+    """Returns the index of these pages as HTML text."""
+    sources = {source for page in pages for source in page.sources}
     chips = pages[0].lambda_chips
     divisions = {entry["division"] for page in pages for entry in page.entries if entry["division"]}
-    notes = footnotes(None, sources, divisions, chips)
     rounds = sorted({page.key.round_id for page in pages if page.key.round_id}, key=round_order)
     benchmarks = sorted({page.key.benchmark for page in pages})
     lead = (
-        f"{len(benchmarks)} benchmarks of {len(rounds)} rounds, every published result read from "
-        f"its own logs, ranked by delay cost (derived): minutes × (accelerators + λ), here with "
+        f"{len(benchmarks)} benchmarks of {len(rounds)} rounds: every published result, read from "
+        "its own logs and ranked by delay cost (derived): minutes × (accelerators + λ), here with "
         f"λ = {short(chips)}."
     )
-    span = f"{rounds[0]} to {rounds[-1]}" if len(rounds) > 1 else "".join(rounds)
-    body = filled(
+    return render_page(
         "index.html",
-        {
-            "where": f"MLPerf® Training {span} · ranking tables (derived)",
-            "lead": escape(lead),
-            "lists": _matrix(pages, benchmarks, rounds),
-            "rankings": figure("first", "First of each ranking (derived)", _first(pages), notes),
-            "rounds": figure("read", "What was read", _rounds(pages), notes),
-        },
+        title="Rankings of training configurations (derived)",
+        about=lead,
+        navigation=[NavigationLink("Rankings", "#lists"), NavigationLink("Rounds", "#rounds")],
+        scripts=("index.js",),
+        generator=GENERATOR,
+        home="index.html",
+        span=f"{rounds[0]} to {rounds[-1]}" if len(rounds) > 1 else "".join(rounds),
+        notes=footnotes(None, sources, divisions, chips),
+        lists=_lists(pages, benchmarks, rounds[::-1]),
+        first=_first(pages),
+        rounds_read=_rounds_read(pages),
     )
-    return document("Rankings of training configurations (derived)", lead, body, SCRIPTS)
 
 
-def _matrix(pages: Sequence[Page], benchmarks: Sequence[str], rounds: Sequence[str]) -> str:
-    """Links only, no results: which lists there are, the newest round first."""
+def _lists(pages: Sequence[Page], benchmarks: Sequence[str], rounds: Sequence[str]) -> Table:
+    """Returns which lists there are: links only, no results."""
     counts = {page.key: len(page.entries) for page in pages}
 
     def cell(key: PageKey) -> Markup | None:
         if key not in counts:
             return None
-        name = f"{benchmark_name(key.benchmark)}, {key.round_id or 'all comparable rounds'}"
-        return Markup(
-            f'<a href="{key.file_name}" aria-label="{escape(name)}: {counts[key]} results">'
-            f"{counts[key]}</a>"
+        name = f"{benchmark_title(key.benchmark)}, {key.round_id or 'all comparable rounds'}"
+        return Markup('<a href="{0}" aria-label="{1}: {2} results">{2}</a>').format(
+            key.file_name, name, counts[key]
         )
 
-    latest = rounds[::-1]
-    heads = [Head("Benchmark"), Head("All rounds", True), *(Head(name, True) for name in latest)]
+    columns = [
+        Column("Benchmark"),
+        Column("All rounds", True),
+        *(Column(name, True) for name in rounds),
+    ]
     rows = [
         [
-            benchmark_name(benchmark),
+            benchmark_title(benchmark),
             cell(PageKey(benchmark)),
-            *(cell(PageKey(benchmark, name)) for name in latest),
+            *(cell(PageKey(benchmark, name)) for name in rounds),
         ]
         for benchmark in benchmarks
     ]
-    return (
-        '<nav class="matrix" aria-labelledby="matrix-caption"><p class="hint" id="matrix-caption">'
-        "Ranked results by benchmark and round; each number opens its list.</p>"
-        f"{table('matrix', heads, rows)}</nav>"
-    )
+    return Table(columns, rows)
 
 
-def _first(pages: Sequence[Page]) -> str:
-    heads = (
-        Head("Benchmark"),
-        Head("Round"),
-        Head("First by delay cost"),
-        Head("Accelerators"),
-        Head("Minutes", True),
-        Head("Acc.-minutes", True),
-        Head("Availability"),
-        Head("Ranked", True),
+def _first(pages: Sequence[Page]) -> Table:
+    columns = (
+        Column("Benchmark"),
+        Column("Round"),
+        Column("First by delay cost"),
+        Column("Accelerators"),
+        Column("Minutes", True),
+        Column("Acc.-minutes", True),
+        Column("Availability"),
+        Column("Ranked", True),
     )
     rows = []
     for page in sorted(pages, key=_newest_first):
@@ -92,21 +90,21 @@ def _first(pages: Sequence[Page]) -> str:
         filed = "" if page.key.round_id else f" (filed in {first['round_id']})"
         rows.append(
             (
-                link(page.key.file_name, benchmark_name(page.key.benchmark)),
+                link(page.key.file_name, benchmark_title(page.key.benchmark)),
                 page.key.round_id or "all",
                 system_of(first) + filed,
                 chips_of(first),
                 number(first["score_min"]),
                 number(first["accelerator_minutes"]),
                 first["availability"],
-                f"{len(page.entries):,}",
+                count(len(page.entries)),
             )
         )
-    return f'<div id="first-table">{table("first", heads, rows, is_stacked=True)}</div>'
+    return Table(columns, rows, is_stacked=True)
 
 
 def _newest_first(page: Page) -> tuple[str, bool, tuple[int, ...]]:
-    """By benchmark; its pooled list, then its rounds from the newest on."""
+    """Sorts by benchmark; its pooled list, then its rounds from the newest on."""
     name = page.key.round_id
     return (
         page.key.benchmark,
@@ -115,36 +113,29 @@ def _newest_first(page: Page) -> tuple[str, bool, tuple[int, ...]]:
     )
 
 
-def _rounds(pages: Sequence[Page]) -> str:
-    heads = (
-        Head("Round"),
-        Head("Published"),
-        Head("Source"),
-        Head("Licence"),
-        Head("Submitters", True),
-        Head("Results", True),
-        Head("Ranked", True),
-        Head("Set aside", True),
+def _rounds_read(pages: Sequence[Page]) -> Table:
+    columns = (
+        Column("Round"),
+        Column("Published"),
+        Column("Source"),
+        Column("Licence"),
+        Column("Submitters", True),
+        Column("Results", True),
+        Column("Ranked", True),
+        Column("Quarantined", True),
     )
-    found = {row["round_id"]: row for page in pages for row in page.rounds}
+    rounds = {row["round_id"]: row for page in pages for row in page.rounds}
     rows = [
         (
             name,
             row["published_on"],
-            _repository(row["repository"], row["source_commit"]),
+            source_link(row["repository"], row["source_commit"]),
             row.get("source_licence") or "none on record",
-            f"{row['submitter_count']:,}",
-            f"{row['result_count']:,}",
-            f"{row['ranked_count']:,}",
-            f"{row['quarantined_count']:,}",
+            count(row["submitter_count"]),
+            count(row["result_count"]),
+            count(row["ranked_count"]),
+            count(row["quarantined_count"]),
         )
-        for name, row in sorted(found.items(), key=lambda item: round_order(item[0]))
+        for name, row in sorted(rounds.items(), key=lambda item: round_order(item[0]))
     ]
-    return table("read", heads, rows, is_stacked=True)
-
-
-def _repository(repository: str, commit: str | None) -> Markup:
-    name = repository.rpartition("/")[2]
-    if not commit:
-        return link(repository, name)
-    return link(f"{repository}/tree/{commit}", f"{name}@{commit[:12]}")
+    return Table(columns, rows, is_stacked=True)

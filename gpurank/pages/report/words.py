@@ -1,48 +1,19 @@
-"""Numbers and findings in plain words. The browser says the same by templates/page.js."""
+"""Findings in sentences. assets/page.js says the headline in the same words."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
+from gpurank.pages.numbers import count, number, percent, plural, share, short
 from gpurank.pages.report.data import Page, PageKey, Row
 
-_TASKS = {
-    "bert": "BERT (language model)",
-    "deepseekv3_671b": "DeepSeek-V3 671B (language model)",
-    "dlrm": "DLRM (recommendation)",
-    "dlrm_dcnv2": "DLRM DCNv2 (recommendation)",
-    "flux1": "FLUX.1 (image generation)",
-    "gnmt": "GNMT (translation)",
-    "gpt3": "GPT-3 175B (language model)",
-    "gpt_oss_20b": "GPT-OSS 20B (language model)",
-    "llama2_70b_lora": "Llama 2 70B LoRA (fine-tuning)",
-    "llama31_405b": "Llama 3.1 405B (language model)",
-    "llama31_8b": "Llama 3.1 8B (language model)",
-    "maskrcnn": "Mask R-CNN (object detection)",
-    "minigo": "Minigo (reinforcement learning)",
-    "ncf": "NCF (recommendation)",
-    "resnet": "ResNet-50 (image classification)",
-    "retinanet": "RetinaNet (object detection)",
-    "rgat": "R-GAT (graph network)",
-    "rnnt": "RNN-T (speech recognition)",
-    "ssd": "SSD (object detection)",
-    "stable_diffusion": "Stable Diffusion (image generation)",
-    "transformer": "Transformer (translation)",
-    "unet3d": "3D U-Net (medical imaging)",
-}
-
-# Share of a cluster that must come back in resamples (docs/method.md).
-_FIRM = 0.75
-
-
-def benchmark_name(benchmark: str) -> str:
-    """``ResNet-50 (image classification)``; a benchmark of no known title keeps its own name."""
-    return _TASKS.get(benchmark, benchmark)
+# Mean Jaccard similarity in bootstrap resamples from which a cluster counts as stable
+# (docs/method.md).
+_STABLE_JACCARD = 0.75
 
 
 def list_name(key: PageKey, rounds: Sequence[str]) -> str:
-    """What the list is of: ``MLPerf® Training v4.0``, or its first and last comparable round."""
+    """Returns ``MLPerf® Training v4.0``, or the first and last of the comparable rounds."""
     if key.round_id:
         return f"MLPerf® Training {key.round_id}"
     if len(rounds) == 1:
@@ -50,92 +21,64 @@ def list_name(key: PageKey, rounds: Sequence[str]) -> str:
     return f"MLPerf® Training {rounds[0]} to {rounds[-1]}, all comparable rounds"
 
 
-def number(value: float | int | None) -> str:
-    """Four figures or so, never an exponent: 0.600, 12.35, 179.5, 4,096."""
-    if value is None:
-        return "–"
-    if isinstance(value, int):
-        return f"{value:,}"
-    size = abs(value)
-    digits = 3 if size < 10 else 2 if size < 100 else 1 if size < 10_000 else 0
-    return f"{value:,.{digits}f}"
-
-
-def short(value: float) -> str:
-    """A setting as a person would write it: 8, 6.6, 184, 1,024."""
-    if value >= 100:
-        return f"{value:,.0f}"
-    return f"{value:.3g}"
-
-
-def share(value: float | None) -> str:
-    """A share as whole per cent; nearly none is not none."""
-    if value is None:
-        return "–"
-    if 0 < value < 0.005:
-        return "under 1\u00a0%"
-    if 0.995 < value < 1:
-        return "over 99\u00a0%"
-    return f"{value * 100:.0f}\u00a0%"
-
-
 def system_of(entry: Row) -> str:
-    """``Oracle 8xBM.GPU.H100.8``; a name that begins with its submitter stands alone."""
+    """Returns ``Oracle 8xBM.GPU.H100.8``; a name that begins with its submitter stands alone."""
     submitter, name = entry["submitter"] or "unknown submitter", str(entry["system_name"])
     return name if name.lower().startswith(f"{submitter.lower()} ") else f"{submitter} {name}"
 
 
 def chips_of(entry: Row) -> str:
-    """``64 × H100 SXM5 80GB``; what was filed where the model is not resolved.
+    """Returns ``64 × H100 SXM5 80GB``; the accelerator as filed where its model is unresolved.
 
-    That a superchip is counted by its GPUs goes without saying beside a count of accelerators.
+    The note that a superchip is counted by its GPUs is dropped beside a count of accelerators.
     """
     model = str(entry["accelerator"] or entry.get("accelerator_reported") or "accelerator")
-    return f"{entry['accelerator_count']:,} × {model.replace(' (per GPU)', '')}"
+    return f"{count(entry['accelerator_count'])} × {model.replace(' (per GPU)', '')}"
+
+
+def site_of(entry: Row) -> str:
+    """Returns ``on premises`` or ``cloud``; empty where it is unknown."""
+    return {True: "on premises", False: "cloud"}.get(entry["is_on_premises"], "")
 
 
 def headline(page: Page) -> str:
-    """The answer in a sentence, for the λ that the list was ranked with."""
+    """Returns the answer in a sentence, for the λ that the list was ranked with."""
     first = page.entries[0]
     tied = sum(entry["tie_group"] == first["tie_group"] for entry in page.entries) - 1
     return sentence(first, len(page.entries), page.lambda_chips, tied, page.key.round_id is None)
 
 
-def sentence(first: Row, count: int, chips: float, tied: int, is_pooled: bool) -> str:
-    """Who is first of how many, how sure that is. templates/page.js says the same."""
+def sentence(first: Row, entry_count: int, chips: float, tied: int, is_pooled: bool) -> str:
+    """Returns which of how many entries is first, and with how many others it is tied."""
     where = f" (filed in {first['round_id']})" if is_pooled else ""
-    many = "is the only one" if count == 1 else f"ranks first of {count:,}"
+    rank = "is the only one" if entry_count == 1 else f"ranks first of {count(entry_count)}"
     text = (
         f"If a minute of waiting is worth the rental of {short(chips)} chips, "
-        f"{system_of(first)}{where} {many}: {chips_of(first)} train in "
+        f"{system_of(first)}{where} {rank}: {chips_of(first)} train in "
         f"{number(first['score_min'])} minutes"
     )
-    if not tied:
-        return text + "."
-    others = "1 other" if tied == 1 else f"{tied:,} others"
-    return f"{text}; the noise of runs cannot part it from {others}."
+    return f"{text}; statistically tied with {plural(tied, 'other')}." if tied else f"{text}."
 
 
-def cluster_card(profile: Row) -> str:
-    """A cluster in two or three sentences."""
-    count = profile["member_count"]
+def describe_cluster(profile: Row) -> str:
+    """Returns a cluster in two to four sentences."""
     text = (
-        f"{count:,} result{'s' if count != 1 else ''}. Half of them finish within "
+        f"{plural(profile['member_count'], 'result')}. Half of them finish within "
         f"{number(profile['median_score_min'])} minutes; the typical size is "
-        f"{profile['median_accelerator_count']:,.0f} accelerators. "
+        f"{count(profile['median_accelerator_count'])} accelerators. "
     )
     ratio = profile["accelerator_minutes_ratio"]
     text += f"Typically {number(profile['median_accelerator_minutes'])} accelerator-minutes, "
     if ratio is not None and ratio > 1:
-        text += f"{ratio:.1f} times what the thriftiest cluster needs. "
+        text += f"{ratio:.1f} times as many as the most efficient cluster. "
     else:
         text += "the fewest of all clusters. "
     text += _small_systems(profile["share_4_to_16"])
     if profile.get("is_small"):
-        text += " Small: under 10 members, read with care."
+        text += " Small: fewer than 10 members, so read its numbers with care."
     jaccard = profile.get("jaccard")
-    if jaccard is not None and jaccard < _FIRM:
-        text += f" Not firm: drawn anew, only {share(jaccard)} of it comes back."
+    if jaccard is not None and jaccard < _STABLE_JACCARD:
+        text += f" Unstable: only {share(jaccard)} of its members recur in bootstrap resamples."
     return text
 
 
@@ -147,82 +90,78 @@ def _small_systems(share_4_to_16: float | None) -> str:
     return f"{share(share_4_to_16)} of them have 4 to 16 accelerators."
 
 
-def cluster_firmness(profiles: Sequence[Row]) -> str:
-    """How far the clusters can be trusted as groups, in a sentence; empty where not measured."""
-    found = [row["jaccard"] for row in profiles if row.get("jaccard") is not None]
-    if not found:
+def describe_stability(profiles: Sequence[Row]) -> str:
+    """Returns in a sentence or two how stable the clusters are; empty where not measured."""
+    similarities = [row["jaccard"] for row in profiles if row.get("jaccard") is not None]
+    if not similarities:
         return ""
-    count = f"{len(profiles)} groups" if len(profiles) > 1 else "1 group"
-    if min(found) >= _FIRM:
-        return f"The {count} are firm: drawn anew, each comes back by {share(min(found))} or more."
-    weak = sum(value < _FIRM for value in found)
-    which = "1 of them" if weak == 1 else f"{weak} of them"
+    lowest = share(min(similarities))
+    unstable = sum(value < _STABLE_JACCARD for value in similarities)
+    if not unstable:
+        return (
+            f"All {plural(len(profiles), 'cluster')} are stable: at least {lowest} of each one's "
+            "members recur in bootstrap resamples."
+            if len(profiles) > 1
+            else f"The cluster is stable: {lowest} of its members recur in bootstrap resamples."
+        )
     return (
-        f"The {count} describe this data and are not all firm: drawn anew, {which} "
-        f"comes back by less than {share(_FIRM)} (the weakest by {share(min(found))}). Use them to "
-        "find your way, not as a finding."
+        f"{unstable} of {plural(len(profiles), 'cluster')} {'is' if unstable == 1 else 'are'} "
+        f"unstable: less than {share(_STABLE_JACCARD)} of the members recur in bootstrap resamples "
+        f"({lowest} at the lowest). Use the clusters to find your way, not as a finding."
     )
 
 
-def law_words(law: Row, marks: Sequence[Row]) -> str:
-    """What the fleet law says, with its intervals."""
-    text = f"Fitted to {law['row_count']:,} results of {law['submitter_count']:,} submitters."
+def describe_law(law: Row, marks: Sequence[Row]) -> str:
+    """Returns what the fleet law says, with its intervals."""
+    text = f"Fitted to {plural(law['row_count'], 'result')} of {law['submitter_count']} submitters."
     parts = []
-    for count in (64, 512):
-        value = law[f"efficiency_{count}"]
+    for size in (64, 512):
+        value = law[f"efficiency_{size}"]
         if value is not None:
-            low, high = law[f"efficiency_{count}_low"], law[f"efficiency_{count}_high"]
+            interval = _interval(
+                law[f"efficiency_{size}_low"], law[f"efficiency_{size}_high"], share
+            )
             parts.append(
-                f"{count} accelerators do {share(value)} of the work per chip that 8 do"
-                f" (90 % interval {_span(low, high, share)})"
+                f"{size} accelerators do {share(value)} of the work per chip that 8 do ({interval})"
             )
     if parts:
         text += " On the same hardware and software, " + "; ".join(parts) + "."
     half = next((mark for mark in marks if mark["fleet_efficiency"] == 0.5), None)
     if half is not None:
         text += (
-            f" Half of the efficiency is gone at about {half['accelerator_count']:,.0f}"
-            f" accelerators ({_span(half['count_low'], half['count_high'], _whole)})."
+            f" Efficiency falls to one half at about {count(half['accelerator_count'])}"
+            f" accelerators ({_interval(half['count_low'], half['count_high'], count)})."
         )
     return text
 
 
-def progress_words(page: Page) -> str:
-    """What software and what a hardware generation gained, or that nothing can be said."""
-    found = page.progress or {}
+def describe_progress(page: Page) -> str:
+    """Returns what software and a hardware generation gained, or that nothing can be said."""
+    progress = page.progress or {}
     parts = []
-    if found.get("software_yearly_speedup"):
-        pairs = found["software_pair_count"]
+    if progress.get("software_yearly_speedup"):
+        gain = percent(progress["software_yearly_speedup"] - 1)
         parts.append(
-            f"the same submitter on the same hardware became {_times(found, 'software')} faster"
-            f" a year by software (median of {pairs:,} pair{'s' if pairs != 1 else ''})"
+            f"software made the same submitter on the same hardware {gain} faster per year"
+            f" (median of {plural(progress['software_pair_count'], 'pair')})"
         )
-    if found.get("hardware_generation_speedup"):
-        pairs = found["hardware_pair_count"]
+    if progress.get("hardware_generation_speedup"):
         parts.append(
             "a new accelerator generation trains "
-            f"{found['hardware_generation_speedup']:.2f} times as fast as the one before it in the"
-            " same round, eight against eight (median of "
-            f"{pairs:,} pair{'s' if pairs != 1 else ''})"
+            f"{progress['hardware_generation_speedup']:.2f} times as fast as the one before it in"
+            " the same round, eight accelerators against eight (median of "
+            f"{plural(progress['hardware_pair_count'], 'pair')})"
         )
-    if not parts:
-        return (
-            "No configuration of this benchmark was measured anew in a later round, and no two "
-            "generations of eight accelerators stand in one round, so nothing can be said here."
-        )
-    text = "; ".join(parts)
-    return f"Over all rounds, {text}."
+    if parts:
+        return f"Over all rounds, {'; '.join(parts)}."
+    return (
+        "No configuration of this benchmark was measured again in a later round, and no round "
+        "has two accelerator generations with eight accelerators each, so progress cannot be "
+        "estimated."
+    )
 
 
-def _times(found: Row, kind: str) -> str:
-    return f"{(found[f'{kind}_yearly_speedup'] - 1) * 100:.0f} %"
-
-
-def _whole(value: float) -> str:
-    return f"{value:,.0f}"
-
-
-def _span(low: float | None, high: float | None, form: Any) -> str:
+def _interval(low: float | None, high: float | None, form: Callable[[float], str]) -> str:
     if low is None or high is None:
-        return "no interval"
-    return f"{form(low)} to {form(high)}"
+        return "interval unknown"
+    return f"90 % interval {form(low)} to {form(high)}"

@@ -31,9 +31,9 @@ def tables(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_table_as_markdown() -> None:
     with duckdb.connect() as con:
         assert method.table_text(con, "small") == MADE
-        assert method.filled(PAGE, con) == PAGE.replace("old\n", MADE)
+        assert method.rewrite_tables(PAGE, con) == PAGE.replace("old\n", MADE)
         with pytest.raises(PageError, match="no table is called 'large'; there are small"):
-            method.filled(PAGE.replace("small", "large"), con)
+            method.rewrite_tables(PAGE.replace("small", "large"), con)
     assert method.blocks(PAGE) == {"small": "old\n"}
 
 

@@ -12,7 +12,7 @@ import pytest
 from query_book import BOOK, Question, answer, questions
 
 from gpurank.declared.contracts import contracts
-from gpurank.pages.footnote_check import missing
+from gpurank.pages.check import footnote_gaps
 from tasks.build.load import create_empty
 
 QUESTIONS = questions()
@@ -60,4 +60,4 @@ def test_answers_hold_the_published_acceptance_values() -> None:
 
 
 def test_the_page_says_what_its_numbers_are() -> None:
-    assert missing(BOOK.read_text(encoding="utf-8")) == ()
+    assert footnote_gaps(BOOK.read_text(encoding="utf-8")) == ()

@@ -7,7 +7,8 @@ import re
 
 import pytest
 
-from gpurank.pages.report.charts import Point, efficiency, log_axis, pareto_front, plane, ticks
+from gpurank.pages.report.charts import BreakEven, Point, efficiency, log_axis, plane, ticks
+from gpurank.pages.report.sections import pareto_front
 
 
 def curve(count: float) -> float:
@@ -16,14 +17,15 @@ def curve(count: float) -> float:
 
 
 def points(*pairs: tuple[float, float]) -> list[Point]:
-    return [Point(x, y, place, 1) for place, (x, y) in enumerate(pairs)]
+    return [Point(x, y, index, 1) for index, (x, y) in enumerate(pairs)]
 
 
 def test_the_front_holds_what_nothing_beats_in_both() -> None:
     assert pareto_front([(8, 30), (16, 20), (16, 25), (32, 20), (64, 5)]) == [
         (8, 30), (16, 20), (64, 5)
     ]  # fmt: skip
-    assert pareto_front([]) == []
+    equal = [(8, 10.0), (8, 9.0), (16, 9.0), (16, 5.0), (4, 30.0), (64, 5.0), (128, 1.0), (8, 9.0)]
+    assert pareto_front(equal) == [(4, 30.0), (8, 9.0), (16, 5.0), (128, 1.0)]
 
 
 def test_ticks_stand_inside_the_axis() -> None:
@@ -40,17 +42,26 @@ def test_a_plane_without_a_front_has_none() -> None:
 
 
 def test_marks_of_the_law_stand_on_its_curve() -> None:
-    marks = [(0.8, 96.0, 60.0, 200.0), (0.5, 512.0, None, None), (0.1, 10.0**7, 1.0, 2.0)]
-    made = efficiency(curve, points((64, 0.9), (256, 0.4)), marks, "title", "about")
-    assert made.count('class="even"') == 2  # the third lies beyond the axis
-    assert made.count('class="whisker"') == 1
-    assert "80\u00a0% at 96" in made and "50\u00a0% at 512" in made
-    cx = [float(x) for x in re.findall(r'class="even" r="5.5" cx="([\d.]+)"', made)]
-    start, end = map(float, re.findall(r'class="whisker" d="M([\d.]+) [\d.]+H([\d.]+)"', made)[0])
+    marks = [
+        BreakEven(0.8, 96.0, 60.0, 200.0),
+        BreakEven(0.5, 512.0, None, None),
+        BreakEven(0.1, 10.0**7, 1.0, 2.0),
+    ]
+    drawn = efficiency(curve, points((64, 0.9), (256, 0.4)), marks, "title", "about")
+    assert drawn.count('class="even"') == 2  # The third lies beyond the axis.
+    assert drawn.count('class="whisker"') == 1
+    assert "80\u00a0% at 96" in drawn and "50\u00a0% at 512" in drawn
+    cx = [float(x) for x in re.findall(r'class="even" r="5.5" cx="([\d.]+)"', drawn)]
+    start, end = map(float, re.findall(r'class="whisker" d="M([\d.]+) [\d.]+H([\d.]+)"', drawn)[0])
     assert start < cx[0] < end and cx[0] < cx[1]
 
 
 @pytest.mark.parametrize(("above", "said"), [(1, "1 result above"), (3, "3 results above")])
 def test_what_lies_above_the_chart_is_counted(above: int, said: str) -> None:
-    made = efficiency(curve, points(*[(64, 50.0 + n) for n in range(above)]), [], "t", "a")
-    assert said in made
+    drawn = efficiency(curve, points(*[(64, 50.0 + n) for n in range(above)]), [], "t", "a")
+    assert said in drawn
+
+
+def test_titles_are_escaped() -> None:
+    drawn = plane(points((8, 30), (64, 5)), [], "<script>", "a & b")
+    assert "<script>" not in drawn and "&lt;script&gt;" in drawn and "a &amp; b" in drawn

@@ -5,45 +5,11 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any, cast
 
-import pytest
-
+from gpurank.pages.benchmark_titles import title
 from gpurank.pages.report import words
 from gpurank.pages.report.data import Page, PageKey
 
 SPACE = "\u00a0"
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (None, "–"), (4096, "4,096"), (0.6, "0.600"), (12.345, "12.35"), (179.46, "179.5"),
-        (12345.6, "12,346"), (-3.14159, "-3.142"),
-    ],
-)  # fmt: skip
-def test_numbers_have_four_figures_and_no_exponent(value: float | None, text: str) -> None:
-    assert words.number(value) == text
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (None, "–"),
-        (0, "0 %"),
-        (0.001, "under 1 %"),
-        (0.5, "50 %"),
-        (0.999, "over 99 %"),
-        (1, "100 %"),
-    ],
-)
-def test_nearly_none_is_not_none_and_nearly_all_not_all(value: float | None, text: str) -> None:
-    assert words.share(value) == text.replace(" %", f"{SPACE}%")
-
-
-@pytest.mark.parametrize(
-    ("value", "text"), [(8.0, "8"), (6.6, "6.6"), (184.2, "184"), (1024, "1,024")]
-)
-def test_settings_as_a_person_writes_them(value: float, text: str) -> None:
-    assert words.short(value) == text
 
 
 def test_names() -> None:
@@ -51,8 +17,8 @@ def test_names() -> None:
     assert words.list_name(one, ()) == "MLPerf® Training v4.0"
     assert words.list_name(all_, ("v4.0",)).endswith("v4.0, all comparable rounds")
     assert "v0.6 to v4.0" in words.list_name(all_, ("v0.6", "v2.0", "v4.0"))
-    assert words.benchmark_name("resnet") == "ResNet-50 (image classification)"
-    assert words.benchmark_name("not_yet_known") == "not_yet_known"
+    assert title("resnet") == "ResNet-50 (image classification)"
+    assert title("not_yet_known") == "not_yet_known"
     row = {"submitter": "Dell", "system_name": "Dell XE9680"}
     assert words.system_of(row) == "Dell XE9680"
     assert words.system_of({**row, "submitter": None}) == "unknown submitter Dell XE9680"
@@ -72,8 +38,8 @@ def test_the_answer_says_how_sure_it_is() -> None:
     assert "the rental of 8 chips, A box is the only one: 8 × H100 train in 12.00 minutes." in alone
     tied = words.sentence(FIRST, 20, 8.0, 1, True)
     assert "A box (filed in v4.0) ranks first of 20" in tied
-    assert tied.endswith("the noise of runs cannot part it from 1 other.")
-    assert words.sentence(FIRST, 20, 8.0, 3, False).endswith("from 3 others.")
+    assert tied.endswith("; statistically tied with 1 other.")
+    assert words.sentence(FIRST, 20, 8.0, 3, False).endswith("with 3 others.")
 
 
 PROFILE: dict[str, Any] = {
@@ -84,29 +50,38 @@ PROFILE: dict[str, Any] = {
 
 
 def test_a_cluster_in_words() -> None:
-    text = words.cluster_card(PROFILE)
+    text = words.describe_cluster(PROFILE)
     assert "12 results. Half of them finish within 30.00 minutes" in text
-    assert "Typically 240.0 accelerator-minutes, 2.5 times what the thriftiest cluster" in text
+    assert (
+        "Typically 240.0 accelerator-minutes, 2.5 times as many as the most efficient cluster"
+        in text
+    )
     assert f"50{SPACE}% of them have 4 to 16" in text
-    assert "Small" not in text and "Not firm" not in text
+    assert "Small" not in text and "Unstable" not in text
     odd = {
         **PROFILE, "member_count": 1, "accelerator_minutes_ratio": 1.0, "share_4_to_16": 0,
         "is_small": True, "jaccard": 0.4,
     }  # fmt: skip
-    text = words.cluster_card(odd)
+    text = words.describe_cluster(odd)
     assert text.startswith("1 result. ") and "the fewest of all clusters" in text
-    assert "None of them has 4 to 16" in text and "read with care" in text
-    assert f"only 40{SPACE}% of it comes back" in text
-    assert "All of them have 4 to 16" in words.cluster_card({**PROFILE, "share_4_to_16": 1})
+    assert "None of them has 4 to 16" in text and "with care" in text
+    assert f"Unstable: only 40{SPACE}% of its members recur in bootstrap resamples." in text
+    assert "All of them have 4 to 16" in words.describe_cluster({**PROFILE, "share_4_to_16": 1})
 
 
-def test_how_firm_clusters_are() -> None:
-    assert words.cluster_firmness([{"jaccard": None}]) == ""
-    firm = words.cluster_firmness([{"jaccard": 0.8}, {"jaccard": 0.9}])
-    assert f"2 groups are firm: drawn anew, each comes back by 80{SPACE}% or more" in firm
-    weak = words.cluster_firmness([{"jaccard": 0.6}, {"jaccard": 0.9}])
-    assert "1 of them" in weak and f"the weakest by 60{SPACE}%" in weak
-    assert "2 of them" in words.cluster_firmness([{"jaccard": 0.6}, {"jaccard": 0.1}])
+def test_how_stable_clusters_are() -> None:
+    describe = words.describe_stability
+    assert describe([{"jaccard": None}]) == ""
+    assert describe([{"jaccard": 0.8}, {"jaccard": 0.9}]) == (
+        f"All 2 clusters are stable: at least 80{SPACE}% of each one's members recur in bootstrap "
+        "resamples."
+    )
+    assert describe([{"jaccard": 0.8}]).startswith(f"The cluster is stable: 80{SPACE}% of its")
+    assert describe([{"jaccard": 0.6}, {"jaccard": 0.9}]).startswith(
+        f"1 of 2 clusters is unstable: less than 75{SPACE}% of the members recur in bootstrap "
+        f"resamples (60{SPACE}% at the lowest)."
+    )
+    assert "2 of 2 clusters are unstable" in describe([{"jaccard": 0.6}, {"jaccard": 0.1}])
 
 
 LAW: dict[str, Any] = {
@@ -126,27 +101,29 @@ def test_the_law_in_words() -> None:
             "count_high": 900.0,
         },
     ]
-    text = words.law_words(LAW, marks)
+    text = words.describe_law(LAW, marks)
     assert text.startswith("Fitted to 1,200 results of 30 submitters.")
     assert f"64 accelerators do 80{SPACE}% of the work" in text
     assert f"(90 % interval 70{SPACE}% to 90{SPACE}%)" in text
-    assert "512 accelerators" in text and "(90 % interval no interval)" in text
-    assert "Half of the efficiency is gone at about 512 accelerators (400 to 900)." in text
+    assert "512 accelerators" in text and "(interval unknown)" in text
+    assert (
+        "Efficiency falls to one half at about 512 accelerators (90 % interval 400 to 900)." in text
+    )
     unknown = {**LAW, "efficiency_64": None, "efficiency_512": None}
-    assert words.law_words(unknown, []) == "Fitted to 1,200 results of 30 submitters."
+    assert words.describe_law(unknown, []) == "Fitted to 1,200 results of 30 submitters."
 
 
-def progress(**found: float | None) -> str:
-    return words.progress_words(cast(Page, SimpleNamespace(progress=found or None)))
+def progress(**values: float | None) -> str:
+    return words.describe_progress(cast(Page, SimpleNamespace(progress=values or None)))
 
 
 def test_progress_in_words() -> None:
-    assert "nothing can be said here" in progress()
+    assert "progress cannot be estimated" in progress()
     both = progress(
         software_yearly_speedup=1.21, software_pair_count=1, hardware_generation_speedup=2.345,
         hardware_pair_count=4,
     )  # fmt: skip
-    assert both.startswith("Over all rounds, the same submitter")
-    assert "21 % faster a year by software (median of 1 pair)" in both
+    assert both.startswith("Over all rounds, software made the same submitter")
+    assert f"21{SPACE}% faster per year (median of 1 pair)" in both
     assert "2.35 times as fast" in both or "2.34 times as fast" in both
     assert "(median of 4 pairs)" in both

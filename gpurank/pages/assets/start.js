@@ -1,6 +1,6 @@
-// Wire the controls and show them: without scripts the page is a plain report.
+// Connects the controls and shows them: without scripts the page is a plain report.
 let isWaiting = false;
-function soon() {
+function rerankSoon() {
   if (isWaiting) return;
   isWaiting = true;
   requestAnimationFrame(() => { isWaiting = false; rerank(); });
@@ -11,7 +11,7 @@ function setLambda(value, from) {
   if (from !== "range") byId("lambda").value = stepOf(value);
   if (from !== "number") byId("lambda-number").value = value;
   byId("lambda").setAttribute("aria-valuetext", `${short(value)} chips`);
-  soon();
+  rerankSoon();
 }
 function setDeadline(value, from) {
   if (!(value > 0)) return;
@@ -20,7 +20,7 @@ function setDeadline(value, from) {
   if (from !== "number") byId("deadline-number").value = value < Infinity ? value : "";
   const text = value < Infinity ? `${number(value)} minutes` : "no deadline";
   byId("deadline").setAttribute("aria-valuetext", text);
-  soon();
+  rerankSoon();
 }
 function sortBy(key, isDown) {
   state.sort = key;
@@ -31,7 +31,7 @@ function sortBy(key, isDown) {
     if (isKey) head.setAttribute("aria-sort", isDown ? "descending" : "ascending");
     else head.removeAttribute("aria-sort");
   });
-  soon();
+  rerankSoon();
 }
 byId("lambda").addEventListener("input", (event) => setLambda(lambdaAt(Number(event.target.value)), "range"));
 byId("lambda-number").addEventListener("input", (event) => {

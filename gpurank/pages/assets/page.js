@@ -1,5 +1,5 @@
-// State, sliders, sorting and filtering. Rows stand in the document already; they are moved and
-// hidden, never made anew.
+// State, sliders, sorting and filtering. The rows are in the document already: they are moved and
+// hidden, never created.
 const data = JSON.parse(document.getElementById("data").textContent);
 const byId = (id) => document.getElementById(id);
 const table = byId("rank");
@@ -7,7 +7,7 @@ const lines = [...table.tBodies[0].rows];
 const rows = data.rows;
 const keys = [...document.querySelectorAll("#rank th")].map((head) => head.dataset.key);
 const heads = [...document.querySelectorAll("#rank th")].map((head) => head.textContent);
-// What the filters ask for, by row; the table holds it as text.
+// What the filters need, by row; the table holds it as text.
 const facts = rows.map((row, i) => {
   const cells = lines[i].cells;
   const [availability, place] = cells[9].textContent.split(", ");
@@ -22,7 +22,7 @@ const fastest = Math.min(...times), slowest = Math.max(...times);
 let list = [];
 
 const digits = (size) => (size < 10 ? 3 : size < 100 ? 2 : size < 10000 ? 1 : 0);
-// Made once: a new format for every number is what a long list would wait for.
+// Created once, because a new format for every number would slow a long list down.
 const forms = [0, 1, 2, 3].map((n) =>
   new Intl.NumberFormat("en-US", { minimumFractionDigits: n, maximumFractionDigits: n }));
 const number = (value) => forms[digits(Math.abs(value))].format(value);
@@ -61,81 +61,47 @@ const sorters = {
 };
 
 function rerank() {
-  list = ranked(rows, state.lambda, state.deadline, data.quantile);
+  list = rankRows(rows, state.lambda, state.deadline, data.quantile);
   const at = new Map(list.map((item, place) => [item.i, { place, item }]));
   lines.forEach((line, i) => {
-    const found = at.get(i)?.item;
-    put(line.cells[0], found ? String(found.rank) : "–");
-    put(line.cells[2], found ? String(found.tie) : "–");
-    put(line.cells[7], number(rows[i].t * (rows[i].n + state.lambda)));
-    line.isLate = !found;
+    const item = at.get(i)?.item;
+    setText(line.cells[0], item ? String(item.rank) : "–");
+    setText(line.cells[2], item ? String(item.tie) : "–");
+    setText(line.cells[7], number(rows[i].t * (rows[i].n + state.lambda)));
+    line.isLate = !item;
   });
-  arrange(at);
-  say();
+  sortRows(at);
+  describe();
   filter();
 }
 
-// Only what changes is written: the browser lays out what was touched, whether it differs or not.
-function put(cell, text) {
+// Only what changes is written, because the browser lays out again whatever is written.
+function setText(cell, text) {
   if (cell.firstChild.data !== text) cell.firstChild.data = text;
 }
 
-function arrange(at) {
+function sortRows(at) {
   const key = sorters[state.sort];
   const values = rows.map((_, i) => key(i, at));
   const sign = state.down ? -1 : 1;
-  const places = rows.map((_, i) => i).sort((a, b) => {
-    const order = values[a] < values[b] ? -1 : values[a] > values[b] ? 1 : 0;
-    return sign * order || (at.get(a)?.place ?? count + a) - (at.get(b)?.place ?? count + b);
+  const order = rows.map((_, i) => i).sort((a, b) => {
+    const difference = values[a] < values[b] ? -1 : values[a] > values[b] ? 1 : 0;
+    return sign * difference || (at.get(a)?.place ?? count + a) - (at.get(b)?.place ?? count + b);
   });
-  move(places);
+  groups.forEach((group, g) => {
+    const inOrder = order.slice(g * groupSize, (g + 1) * groupSize).map((i) => lines[i]);
+    group.replaceChildren(...inOrder.flatMap((line) => (line.detail ? [line, line.detail] : [line])));
+  });
 }
 
-// Rows stand in groups, which the browser lays out when they come near the window: thousands of rows
-// follow the sliders, and scrolling has few groups to watch.
-const inGroup = 50;
+// Rows are in groups, which the browser lays out when they come near the window, so that a long
+// list follows the sliders.
+const groupSize = 50;
 const groups = [table.tBodies[0]];
-while (groups.length * inGroup < count) groups.push(table.createTBody());
-lines.forEach((line, i) => groups[Math.floor(i / inGroup)].append(line));
+while (groups.length * groupSize < count) groups.push(table.createTBody());
+lines.forEach((line, i) => groups[Math.floor(i / groupSize)].append(line));
 
-// Rows that stand in the right order among themselves (the longest such run) stay; the others are
-// moved between them.
-let order = rows.map((_, i) => i);
-function move(places) {
-  const stood = new Int32Array(count);
-  order.forEach((i, place) => { stood[i] = place; });
-  const staying = longestRun(places.map((i) => stood[i]));
-  let next = null;
-  for (let place = count - 1; place >= 0; place -= 1) {
-    const line = lines[places[place]], group = groups[Math.floor(place / inGroup)];
-    if (next && next.parentNode !== group) next = null;
-    if (!staying.has(place) || line.parentNode !== group) {
-      group.insertBefore(line, next);
-      if (line.detail) group.insertBefore(line.detail, next);
-    }
-    next = line;
-  }
-  order = places;
-}
-
-// Places of a longest rising subsequence of distinct numbers (patience sorting).
-function longestRun(values) {
-  const tops = [], before = new Int32Array(values.length);
-  values.forEach((value, place) => {
-    let low = 0, high = tops.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (values[tops[middle]] < value) low = middle + 1; else high = middle;
-    }
-    before[place] = low > 0 ? tops[low - 1] : -1;
-    tops[low] = place;
-  });
-  const found = new Set();
-  for (let place = tops.length ? tops.at(-1) : -1; place >= 0; place = before[place]) found.add(place);
-  return found;
-}
-
-function say() {
+function describe() {
   const first = list[0];
   const settings = `λ = ${short(state.lambda)}` +
     (state.deadline < Infinity ? `, deadline ${number(state.deadline)} minutes` : "");
@@ -152,28 +118,28 @@ function say() {
   const tied = list.filter((item) => item.tie === 1).length - 1;
   const within = state.deadline < Infinity ? ` and training must end within ${number(state.deadline)} minutes` : "";
   const filed = data.pooled ? ` (filed in ${first.row.r})` : "";
-  const many = list.length === 1 ? "is the only one" : `ranks first of ${list.length.toLocaleString("en-US")}`;
-  const unsure = tied === 0 ? "." :
-    `; the noise of runs cannot part it from ${tied === 1 ? "1 other" : `${tied.toLocaleString("en-US")} others`}.`;
+  const rank = list.length === 1 ? "is the only one" : `ranks first of ${list.length.toLocaleString("en-US")}`;
+  const ties = tied === 0 ? "." :
+    `; statistically tied with ${tied === 1 ? "1 other" : `${tied.toLocaleString("en-US")} others`}.`;
   byId("headline").textContent =
     `If a minute of waiting is worth the rental of ${short(state.lambda)} chips${within}, ` +
-    `${system(first.row)}${filed} ${many}: ${first.row.c} train in ${number(first.row.t)} minutes${unsure}`;
-  tiles(first);
+    `${system(first.row)}${filed} ${rank}: ${first.row.c} train in ${number(first.row.t)} minutes${ties}`;
+  fillTiles(first);
 }
 
-// The three answers follow both sliders; so does the basis told in the footnotes.
-function tiles(first) {
+// The three answers follow both sliders; so does the formula of the delay cost in the footnotes.
+function fillTiles(first) {
   const lowest = (value) => list.reduce((best, item) => (value(item) < value(best) ? item : best));
   const byTime = [...list].sort((a, b) => a.row.t - b.row.t || a.row.n - b.row.n)[0];
   byId("tile-best").querySelector("h3").textContent = `Lowest delay cost (λ = ${short(state.lambda)})`;
-  tile("tile-best", first);
-  tile("tile-fastest", byTime);
-  tile("tile-least", lowest((item) => item.row.n * item.row.t));
+  fillTile("tile-best", first);
+  fillTile("tile-fastest", byTime);
+  fillTile("tile-least", lowest((item) => item.row.n * item.row.t));
   for (const [line, text] of formulas) {
     line.textContent = text.replace(/\(accelerators \+ [^)]*\)/, `(accelerators + ${short(state.lambda)})`);
   }
 }
-function tile(name, item) {
+function fillTile(name, item) {
   const box = byId(name);
   const row = item.row;
   box.querySelector(".who").textContent = system(row);
@@ -181,8 +147,8 @@ function tile(name, item) {
   const shown = [row.t, row.n * row.t, item.cost].map(number);
   box.querySelectorAll("dd").forEach((cell, i) => { cell.textContent = shown[i]; });
 }
-const following = "#answers-figure .notes p, #ranking-figure .notes p, #plane-chart-figure .notes p";
-const formulas = [...document.querySelectorAll(following)]
+const withFormula = "#answers-figure .notes p, #ranking-figure .notes p, #plane-chart-figure .notes p";
+const formulas = [...document.querySelectorAll(withFormula)]
   .filter((line) => line.textContent.includes("(accelerators + "))
   .map((line) => [line, line.textContent]);
 

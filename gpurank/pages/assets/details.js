@@ -1,18 +1,18 @@
-// A row opens into its system description and its runs, each with a link to the line of its log
-// at the commit that was read.
-function element(name, text, kind) {
-  const made = document.createElement(name);
-  if (text !== undefined && text !== null) made.textContent = text;
-  if (kind) made.className = kind;
-  return made;
+// A row opens into its system description and its runs, each with a link to the line of its log at
+// the commit that was read.
+function element(name, text, className) {
+  const node = document.createElement(name);
+  if (text !== undefined && text !== null) node.textContent = text;
+  if (className) node.className = className;
+  return node;
 }
-function linked(row, path, line, text) {
+function logLink(row, path, line, text) {
   const tree = data.trees[row.r];
   if (!tree) return element("span", text);
-  const made = element("a", text);
-  made.href = tree + path.split("/").map(encodeURIComponent).join("/") + (line ? `#L${line}` : "");
-  made.rel = "noreferrer";
-  return made;
+  const anchor = element("a", text);
+  anchor.href = tree + path.split("/").map(encodeURIComponent).join("/") + (line ? `#L${line}` : "");
+  anchor.rel = "noreferrer";
+  return anchor;
 }
 const outcomes = ["dropped", "kept", "not converged"];
 
@@ -32,10 +32,10 @@ function detailOf(row) {
   cell.append(element("h3", "System", "sub"), facts);
   if (row.p) {
     const source = element("p");
-    source.append(linked(row, row.p, 0, "System description as filed"));
+    source.append(logLink(row, row.p, 0, "System description as filed"));
     cell.append(source);
   }
-  row.w.forEach((text) => cell.append(element("p", `Look before you use it: ${text}`, "warn")));
+  row.w.forEach((text) => cell.append(element("p", `Check before use: ${text}`, "warn")));
   cell.append(element("h3", "Runs", "sub"), runsOf(row));
   cell.append(element("p", "The score is the mean of the kept runs. Result id: ", "hint"));
   cell.lastChild.append(element("code", row.id));
@@ -50,7 +50,7 @@ function runsOf(row) {
     item.append(
       element("span", minutes === null ? "–" : `${number(minutes)} min`, "n"), " ",
       element("span", outcomes[outcome]), " ",
-      linked(row, row.f + rest, start, name),
+      logLink(row, row.f + rest, start, name),
     );
     runs.append(item);
   });
@@ -70,7 +70,7 @@ function toggle(line) {
   line.querySelector(".open").setAttribute("aria-expanded", String(line.isOpen));
 }
 
-// The table becomes a control: headings sort, rows open. Roles are told, because narrow screens
+// The table becomes a control: headings sort, rows open. Roles are explicit, because narrow screens
 // show rows as cards.
 table.setAttribute("role", "table");
 table.classList.add("live");

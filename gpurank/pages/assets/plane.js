@@ -1,11 +1,11 @@
-// The plane follows the table: hidden rows fade, the first is marked, and the line of equal cost
-// goes through it. Arrow keys walk over the points and read them out.
+// The chart follows the table: hidden rows fade, the first is marked, and the line of equal delay
+// cost goes through it. Arrow keys move over the points and read them out.
 const plane = byId("plane");
 const points = [...plane.querySelectorAll("[data-i]")];
-const named = "http://www.w3.org/2000/svg";
+const svgNamespace = "http://www.w3.org/2000/svg";
 for (const point of document.querySelectorAll(".chart [data-i]")) {
   const row = rows[Number(point.dataset.i)];
-  const title = document.createElementNS(named, "title");
+  const title = document.createElementNS(svgNamespace, "title");
   title.textContent = `${system(row)}, ${row.r}: ${row.c}, ${number(row.t)} min`;
   point.prepend(title);
 }
@@ -33,7 +33,7 @@ function drawPlane() {
 }
 
 let current = -1;
-function walk(step) {
+function moveBy(step) {
   const shown = points.filter((point) => !point.classList.contains("out"))
     .sort((a, b) => rows[a.dataset.i].n - rows[b.dataset.i].n || rows[a.dataset.i].t - rows[b.dataset.i].t);
   if (!shown.length) return;
@@ -45,12 +45,12 @@ function walk(step) {
 const planeBox = document.querySelector("[data-keys=plane]");
 planeBox.tabIndex = 0;
 planeBox.setAttribute("role", "group");
-planeBox.setAttribute("aria-label", "Chart; arrow keys walk over its points");
+planeBox.setAttribute("aria-label", "Chart; arrow keys move over its points");
 planeBox.addEventListener("keydown", (event) => {
   const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
   if (!step) return;
   event.preventDefault();
-  walk(step);
+  moveBy(step);
 });
 plane.addEventListener("click", (event) => {
   const point = event.target.closest("[data-i]");
