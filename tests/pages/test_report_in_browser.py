@@ -11,7 +11,7 @@ import pytest
 from browser import Browser, find
 from report_pages import entry, page, random_entries
 
-from gpurank.method.ranking import tie_groups
+from gpurank.method.ties import tie_groups
 from gpurank.pages.footnote_check import missing
 from gpurank.pages.report.index import index_html
 from gpurank.pages.report.page import page_html
