@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
+# The rental, in chips, that a minute of waiting is worth unless the user says otherwise.
+DEFAULT_LAMBDA = 8.0
 # The ends of a 90 % interval are a twentieth of the resamples each.
 FEWEST_BOOTSTRAPS = 20
 
@@ -37,7 +39,7 @@ class Settings:
     home: Path
     source: str | None = None
     workers: int = 1
-    lambda_chips: float = 8.0
+    lambda_chips: float = DEFAULT_LAMBDA
     bootstraps: int | None = None
     cluster_count: int = 5
     seed: int = 20240612
@@ -128,7 +130,7 @@ def load(
         home=folder,
         source=source or env.get("GPURANK_SOURCE") or None,
         workers=_positive_int("GPURANK_WORKERS", workers, env, default_workers()),
-        lambda_chips=_positive_float("GPURANK_LAMBDA", lambda_chips, env, 8.0),
+        lambda_chips=_positive_float("GPURANK_LAMBDA", lambda_chips, env, DEFAULT_LAMBDA),
         accept_shrink=accept_shrink,
         bootstraps=_bootstraps(bootstraps, env),
         remote=remote,

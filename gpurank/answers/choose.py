@@ -1,4 +1,4 @@
-"""Choosing from the published warehouse: the question as people ask it, and the whole answer."""
+"""Answers ``choose``: the best configuration within limits, with everything it was chosen from."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpurank.answers import warehouse as reading
-from gpurank.answers.choice_candidates import (
-    Prediction,
-    candidates_of,
-    notes_of,
-    predict,
-    rounds_of,
+from gpurank.answers.candidates import (
+    PredictedSystem,
+    predict_system,
+    read_candidates,
+    read_soft_breaks,
+    select_rounds,
 )
-from gpurank.answers.warehouse import Answer
+from gpurank.answers.warehouse import Answer, NoData
 from gpurank.method.choice import (
     Choice,
     ChoiceError,
@@ -37,37 +37,31 @@ DIVISIONS = ("closed", "open")
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A choice with what it was made from.
+    """A choice with the rounds it was made from.
 
-    ``prediction`` stands where no filed system keeps the limits, or ``prediction_missing_reason``.
+    If no submitted system is within the limits there is a ``prediction``, or
+    ``prediction_missing_reason``.
     """
 
     benchmark: str
     rounds: tuple[str, ...]
     choice: Choice
-    prediction: Prediction | None
+    prediction: PredictedSystem | None
     prediction_missing_reason: str | None
     notes: tuple[str, ...] = ()
 
     def answer(self) -> Answer:
-        """Every judged row, in the order of the choice."""
-        return Answer(
-            tuple(COLUMNS), tuple(map(self._row, self.choice.rows)), tuple(COLUMNS.values())
-        )
+        """Returns one row per candidate, in the order of the choice."""
+        rows = tuple(tuple(self._row(judged).values()) for judged in self.choice.rows)
+        return Answer(tuple(COLUMNS), rows, tuple(COLUMNS.values()))
 
     def frame(self) -> pl.DataFrame:
-        """``answer`` as a polars frame."""
-        import polars as pl
-
-        found = self.answer()
-        return pl.DataFrame(
-            list(found.rows), schema=list(found.columns), orient="row", infer_schema_length=None
-        )
+        """Returns ``answer`` as a polars frame."""
+        return self.answer().frame()
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything, for JSON."""
-        found = self.answer()
-        rows = [dict(zip(found.columns, row, strict=True)) for row in found.rows]
+        """Returns everything as plain values, for JSON."""
+        rows = self.answer().dicts()
         return {
             "benchmark": self.benchmark,
             "rounds": list(self.rounds),
@@ -78,41 +72,66 @@ class Chosen:
             "excluded": [row for row in rows if row["status"] == "excluded"],
             "savings": [
                 {
-                    "within_min": one.within_min,
-                    "result_id": one.candidate.result_id,
-                    "cost": one.cost,
-                    "saved": one.saved,
-                    "saved_share": one.saved_share,
+                    "within_min": saving.within_min,
+                    "result_id": saving.candidate.result_id,
+                    "cost": saving.cost,
+                    "saved": saving.saved,
+                    "saved_share": saving.saved_share,
                 }
-                for one in self.choice.savings
+                for saving in self.choice.savings
             ],
             "prediction": asdict(self.prediction) if self.prediction else None,
             "prediction_missing_reason": self.prediction_missing_reason,
             "notes": list(self.notes),
         }
 
-    def _row(self, judged: Judged) -> tuple[Any, ...]:
-        one, cost = judged.candidate, self.choice.cost
-        price = cost.price(one.accelerator)
-        minutes = (one.accelerator_count or 0) * (one.score_min or 0.0)
-        return (
-            judged.status, judged.kind, judged.reason, self.benchmark, one.round_id,
-            one.submitter, one.system_name, one.accelerator, one.accelerator_count, one.score_min,
-            minutes or None, judged.cost, cost.unit if judged.cost is not None else None,
-            price.basis if price else None, price.on if price else None, judged.is_on_front,
-            judged.is_tie, one.availability, one.is_on_premises, one.division, one.result_id,
-        )  # fmt: skip
+    def _row(self, judged: Judged) -> dict[str, Any]:
+        """Returns the values of COLUMNS, in their order."""
+        candidate, cost = judged.candidate, self.choice.cost
+        price = cost.price(candidate.accelerator)
+        minutes = (candidate.accelerator_count or 0) * (candidate.score_min or 0.0)
+        values = {
+            "status": judged.status,
+            "excluded_by": judged.kind,
+            "reason": judged.reason,
+            "benchmark": self.benchmark,
+            "accelerator_minutes": minutes or None,
+            "cost": judged.cost,
+            "cost_unit": cost.unit if judged.cost is not None else None,
+            "price_basis": price.basis if price else None,
+            "price_date": price.on if price else None,
+            "is_on_front": judged.is_on_front,
+            "is_tie": judged.is_tie,
+        }
+        return {
+            name: values[name] if name in values else getattr(candidate, name) for name in COLUMNS
+        }
 
 
+# Columns of a choice, with their SQL types.
 COLUMNS = {
-    "status": "VARCHAR", "excluded_by": "VARCHAR", "reason": "VARCHAR", "benchmark": "VARCHAR",
-    "round_id": "VARCHAR", "submitter": "VARCHAR", "system_name": "VARCHAR",
-    "accelerator": "VARCHAR", "accelerator_count": "BIGINT", "score_min": "DOUBLE",
-    "accelerator_minutes": "DOUBLE", "cost": "DOUBLE", "cost_unit": "VARCHAR",
-    "price_basis": "VARCHAR", "price_date": "DATE", "is_on_front": "BOOLEAN",
-    "is_tie": "BOOLEAN", "availability": "VARCHAR", "is_on_premises": "BOOLEAN",
-    "division": "VARCHAR", "result_id": "VARCHAR",
-}  # fmt: skip
+    "status": "VARCHAR",
+    "excluded_by": "VARCHAR",
+    "reason": "VARCHAR",
+    "benchmark": "VARCHAR",
+    "round_id": "VARCHAR",
+    "submitter": "VARCHAR",
+    "system_name": "VARCHAR",
+    "accelerator": "VARCHAR",
+    "accelerator_count": "BIGINT",
+    "score_min": "DOUBLE",
+    "accelerator_minutes": "DOUBLE",
+    "cost": "DOUBLE",
+    "cost_unit": "VARCHAR",
+    "price_basis": "VARCHAR",
+    "price_date": "DATE",
+    "is_on_front": "BOOLEAN",
+    "is_tie": "BOOLEAN",
+    "availability": "VARCHAR",
+    "is_on_premises": "BOOLEAN",
+    "division": "VARCHAR",
+    "result_id": "VARCHAR",
+}
 
 
 def limits_of(
@@ -123,20 +142,20 @@ def limits_of(
     site: str | None = None,
     division: str | None = "closed",
 ) -> Limits:
-    """Limits as people write them.
+    """Returns limits from the words that users write.
 
     Raises:
-        ChoiceError: a word or a length of time that is none.
+        ChoiceError: a word or a duration that is not known.
     """
-    for name, word, known in (
+    for name, word, words in (
         ("availability", availability, AVAILABILITIES),
         ("site", site, ("on_premises", "cloud")),
         ("division", division, DIVISIONS),
     ):
-        if word is not None and word not in known:
-            hint = reading.nearest(word, known)
-            told = f"; {hint}" if hint.startswith("did") else ""
-            raise ChoiceError(f"{name} is {' or '.join(known)}, not {word!r}{told}")
+        if word is not None and word not in words:
+            nearest = reading.nearest(word, words)
+            hint = f"; {nearest}" if nearest.startswith("did") else ""
+            raise ChoiceError(f"{name} is {' or '.join(words)}, not {word!r}{hint}")
     return Limits(
         within_min=parse_minutes(within) if isinstance(within, str) else within,
         max_accelerators=max_accelerators,
@@ -152,14 +171,14 @@ def cost_of(
     prices: str | Path | None = None,
     minute_value: float | None = None,
 ) -> Cost:
-    """Accelerator-minutes, plus lambda a minute; or money by a price list, plus its minute's value.
+    """Returns how costs are computed: in chip-minutes with lambda, or in money with a price list.
 
     Raises:
-        ChoiceError: one unit's setting beside the other's.
+        ChoiceError: settings of both units are given.
         PriceError: the price list cannot be used.
     """
-    table = None if prices is None else read_prices(Path(prices))
-    return Cost(lambda_chips or 0.0, minute_value or 0.0, table)
+    price_list = None if prices is None else read_prices(Path(prices))
+    return Cost(lambda_chips or 0.0, minute_value or 0.0, price_list)
 
 
 def choose(
@@ -177,7 +196,7 @@ def choose(
     minute_value: float | None = None,
     home: str | Path | None = None,
 ) -> Chosen:
-    """The configuration that costs least inside the limits, and why each other is not it.
+    """Returns the cheapest configuration within the limits, and why each other was not chosen.
 
     Args:
         benchmark: for example llama2_70b_lora.
@@ -188,7 +207,7 @@ def choose(
         site: on_premises or cloud; None: both.
         division: closed or open; None: both.
         round_id: one round; None: all rounds of the benchmark's newest comparable span.
-        lambda_chips: what a minute of waiting costs, in chips (default 0: the deadline says it).
+        lambda_chips: what a minute of waiting costs, in chips (default 0: only a deadline counts).
         prices: CSV of rental prices; costs are then money (see gpurank.method.prices).
         minute_value: what a minute of waiting costs, in money.
         home: the data folder.
@@ -199,25 +218,26 @@ def choose(
     """
     limits = limits_of(within, max_accelerators, budget, availability, site, division)
     cost = cost_of(lambda_chips, prices, minute_value)
-    con = reading.open_warehouse(load(home=home).warehouse_path)
-    try:
+    with reading.open_warehouse(load(home=home).warehouse_path) as con:
         return choose_from(con, benchmark, round_id, limits, cost)
-    finally:
-        con.close()
 
 
 def choose_from(
     con: DuckDBPyConnection, benchmark: str, round_id: str | None, limits: Limits, cost: Cost
 ) -> Chosen:
-    """Choose among a round's results of a benchmark, or among all rounds of its newest span.
+    """Chooses among a benchmark's results of a round, or of all rounds of its newest span.
 
     Raises:
         NoData: no such benchmark or round.
     """
     reading.require_benchmark(con, benchmark)
-    rounds = rounds_of(con, benchmark, round_id)
-    choice = decide(candidates_of(con, benchmark, rounds), limits, cost)
+    rounds = select_rounds(con, benchmark, round_id)
+    choice = decide(read_candidates(con, benchmark, rounds), limits, cost)
     prediction, reason = None, None
     if not choice.options:
-        prediction, reason = predict(con, benchmark, choice)
-    return Chosen(benchmark, rounds, choice, prediction, reason, notes_of(con, benchmark, rounds))
+        try:
+            prediction = predict_system(con, benchmark, choice)
+        except NoData as error:
+            reason = str(error)
+    notes = read_soft_breaks(con, benchmark, rounds)
+    return Chosen(benchmark, rounds, choice, prediction, reason, notes)

@@ -1,7 +1,7 @@
-"""May these two be compared, and if so, how do they stand to each other?
+"""Compares two results, and refuses pairs that are not comparable.
 
-The rule is the data's own (``marts.comparison``): inside a comparable span yes, over a soft break
-with a warning, across spans no.
+``marts.comparison`` decides: results within a comparable span may be compared, over a soft break
+with a warning, and results of different spans may not.
 """
 
 from __future__ import annotations
@@ -30,24 +30,34 @@ from marts.result where result_id = ?
 """
 
 _SHOWN = (
-    "result_id", "round_id", "submitter", "system_name", "accelerator", "accelerator_count",
-    "division", "availability", "score_min", "accelerator_minutes", "speedup", "efficiency",
-    "warning", "source_commit",
-)  # fmt: skip
+    "result_id",
+    "round_id",
+    "submitter",
+    "system_name",
+    "accelerator",
+    "accelerator_count",
+    "division",
+    "availability",
+    "score_min",
+    "accelerator_minutes",
+    "speedup",
+    "efficiency",
+    "warning",
+    "source_commit",
+)
 
 
 class NotComparable(ValueError):
-    """Two results or rounds whose numbers may not be set against each other; says why."""
+    """Two results or rounds that may not be compared; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The second result against the first.
+    """The second result compared with the first.
 
-    ``speedup`` = T1 / T2 and ``efficiency`` = N1 T1 / (N2 T2), accelerator-minutes over
-    accelerator-minutes (derived, not official metrics); None where a part is missing, and
-    ``notes`` then say which. ``warnings`` are to be shown wherever the numbers are. ``results``:
-    one row each, minutes.
+    ``speedup`` = T1 / T2 and ``efficiency`` = N1 T1 / (N2 T2), a ratio of accelerator-minutes
+    (derived, not official metrics); None if a part is missing, which ``notes`` then explain.
+    Show ``warnings`` wherever you show the numbers. ``results`` has one row per result, in minutes.
     """
 
     benchmark: str
@@ -59,22 +69,22 @@ class Comparison:
 
 
 def check(con: DuckDBPyConnection, benchmark: str, round_id: str, other: str) -> str | None:
-    """See that results of a benchmark may be compared between two rounds.
+    """Checks that results of a benchmark may be compared between two rounds.
 
     Returns:
-        What to say beside any such comparison (a soft break), or None.
+        The warning to show with any such comparison (a soft break), or None.
 
     Raises:
         NotComparable: they may not; the message is the reason.
-        NoData: the benchmark was not filed in one of the rounds, or is unknown.
+        NoData: the benchmark was not submitted in one of the rounds, or is unknown.
     """
     require_benchmark(con, benchmark)
     rows = ask(con, _PAIR, [benchmark, round_id, other]).rows
     if not rows:
         sql = "select distinct round_id from marts.comparison where benchmark = ?"
-        known = sorted(ask(con, sql, [benchmark]).column("round_id"), key=round_order)
-        absent = round_id if round_id not in known else other
-        raise NoData(f"no result of {benchmark} in {absent}; {nearest_round(absent, known)}")
+        rounds = sorted(ask(con, sql, [benchmark]).column("round_id"), key=round_order)
+        absent = round_id if round_id not in rounds else other
+        raise NoData(f"no result of {benchmark} in {absent}; {nearest_round(absent, rounds)}")
     is_comparable, reason, warning = rows[0]
     if not is_comparable:
         raise NotComparable(str(reason))
@@ -82,7 +92,7 @@ def check(con: DuckDBPyConnection, benchmark: str, round_id: str, other: str) ->
 
 
 def compare(con: DuckDBPyConnection, first_id: str, second_id: str) -> Comparison:
-    """Set a result against another of the same benchmark.
+    """Compares a result with another of the same benchmark.
 
     Raises:
         NotComparable: other benchmarks, or rounds of different comparable spans.
@@ -91,25 +101,34 @@ def compare(con: DuckDBPyConnection, first_id: str, second_id: str) -> Compariso
     first, second = _result(con, first_id), _result(con, second_id)
     if first["benchmark"] != second["benchmark"]:
         raise NotComparable(_other_benchmarks(first, second))
-    broken = check(con, first["benchmark"], first["round_id"], second["round_id"])
-    warnings = tuple(filter(None, (broken, *_differences(first, second))))
-    speedup = _ratio(first["score_min"], second["score_min"])
-    efficiency = _ratio(first["accelerator_minutes"], second["accelerator_minutes"])
-    told = "; ".join(warnings) or None
-    derived = (
-        {"speedup": _ratio(first["score_min"], first["score_min"]), "warning": told,
-         "efficiency": _ratio(first["accelerator_minutes"], first["accelerator_minutes"])},
-        {"speedup": speedup, "efficiency": efficiency, "warning": told},
-    )  # fmt: skip
-    rows = [{**row, **more} for row, more in zip((first, second), derived, strict=True)]
+    soft_break = check(con, first["benchmark"], first["round_id"], second["round_id"])
+    warnings = tuple(filter(None, (soft_break, *_differences(first, second))))
+    rows = [_compared_with(first, first), _compared_with(first, second)]
+    for row in rows:
+        row["warning"] = "; ".join(warnings) or None
     table = Answer(
         _SHOWN,
         tuple(tuple(row[name] for name in _SHOWN) for row in rows),
         tuple(_TYPES.get(name, "VARCHAR") for name in _SHOWN),
         f"{first['benchmark']}: the second against the first (derived)",
     )
-    notes = tuple(filter(None, (_missing(first), _missing(second))))
-    return Comparison(first["benchmark"], speedup, efficiency, warnings, notes, table)
+    return Comparison(
+        benchmark=first["benchmark"],
+        speedup=rows[1]["speedup"],
+        efficiency=rows[1]["efficiency"],
+        warnings=warnings,
+        notes=tuple(filter(None, (_missing(first), _missing(second)))),
+        results=table,
+    )
+
+
+def _compared_with(first: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a row with its speed-up and efficiency against the first."""
+    return {
+        **row,
+        "speedup": _ratio(first["score_min"], row["score_min"]),
+        "efficiency": _ratio(first["accelerator_minutes"], row["accelerator_minutes"]),
+    }
 
 
 _TYPES = {
@@ -119,11 +138,11 @@ _TYPES = {
 
 
 def _result(con: DuckDBPyConnection, result_id: str) -> dict[str, Any]:
-    found = ask(con, _RESULT, [result_id])
-    if not found.rows:
-        known = ask(con, "select result_id from marts.result").column("result_id")
-        raise NoData(f"no result is called {result_id!r}; {nearest_result(result_id, known)}")
-    return dict(zip(found.columns, found.rows[0], strict=True))
+    rows = ask(con, _RESULT, [result_id]).dicts()
+    if not rows:
+        ids = ask(con, "select result_id from marts.result").column("result_id")
+        raise NoData(f"no result is called {result_id!r}; {nearest_result(result_id, ids)}")
+    return rows[0]
 
 
 def _other_benchmarks(first: Mapping[str, Any], second: Mapping[str, Any]) -> str:
@@ -137,15 +156,15 @@ def _other_benchmarks(first: Mapping[str, Any], second: Mapping[str, Any]) -> st
 
 
 def _differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[str]:
-    """What else than the systems parts the two; publishers must say it beside the numbers."""
-    found = [
+    """Returns differences besides the systems, which publishers must state with the numbers."""
+    differences = [
         f"{name} differs: {first[name] or 'not filed'} and {second[name] or 'not filed'}"
         for name in ("division", "availability")
         if first[name] != second[name]
     ]
     if first["first_seen_result_id"] == second["first_seen_result_id"]:
-        return [*found, "both are the same measurement"]
-    return found + [
+        return [*differences, "both are the same measurement"]
+    return differences + [
         f"{row['result_id']} was first filed as {row['first_seen_result_id']}"
         for row in (first, second)
         if not row["is_independent"]
@@ -153,6 +172,7 @@ def _differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[st
 
 
 def _missing(row: Mapping[str, Any]) -> str | None:
+    """Returns why a row lacks a score or accelerator-minutes; None if it has both."""
     if row["score_min"] is None:
         return f"{row['result_id']} has no score ({row['score_missing_reason']})"
     if not row["accelerator_count"]:
@@ -161,5 +181,5 @@ def _missing(row: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _ratio(over: float | None, under: float | None) -> float | None:
-    return over / under if over is not None and under else None
+def _ratio(dividend: float | None, divisor: float | None) -> float | None:
+    return dividend / divisor if dividend is not None and divisor else None

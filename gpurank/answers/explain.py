@@ -1,7 +1,8 @@
-"""Walk a number back: rank ← accelerator-minutes ← score ← runs ← log lines at a pinned commit."""
+"""Traces a rank back to accelerator-minutes, score, runs and log lines at a pinned commit."""
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -54,11 +55,11 @@ select path, sha256 from raw.source_file where round_id = ? and list_contains(?,
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Everything one result's numbers stand on.
+    """Everything that one result's numbers are computed from.
 
-    ``result`` is one row as a mapping; ``ranks`` a row a scope; ``runs`` a row a log in the order
-    of the olympic mean (minutes; lines are 1-based; ``url`` is the start line at the pinned
-    commit, null where the commit is not known); ``files`` the other files that were read.
+    ``ranks`` has one row per scope, ``runs`` one row per log in the order of the olympic mean
+    (minutes; lines are 1-based; ``url`` is the start line at the pinned commit, null if the commit
+    is unknown). ``files`` are the other files that were read.
     """
 
     result: Mapping[str, Any]
@@ -67,26 +68,26 @@ class Explanation:
     files: tuple[Mapping[str, Any], ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """The explanation as plain values."""
+        """Returns the explanation as plain values."""
         return {
             **self.result,
-            "ranks": _dicts(self.ranks),
-            "runs": _dicts(self.runs),
+            "ranks": self.ranks.dicts(),
+            "runs": self.runs.dicts(),
             "files": [dict(row) for row in self.files],
         }
 
 
 def explain(con: DuckDBPyConnection, result_id: str) -> Explanation:
-    """Walk a result's numbers back to the lines of its logs.
+    """Traces a result's numbers back to the lines of its logs.
 
     Raises:
         NoData: there is no such result; names the nearest ones.
     """
-    found = ask(con, _RESULT, [result_id])
-    if not found.rows:
-        known = ask(con, "select result_id from core.result").column("result_id")
-        raise NoData(f"no result is called {result_id!r}; {nearest_result(result_id, known)}")
-    result = dict(zip(found.columns, found.rows[0], strict=True))
+    rows = ask(con, _RESULT, [result_id]).dicts()
+    if not rows:
+        ids = ask(con, "select result_id from core.result").column("result_id")
+        raise NoData(f"no result is called {result_id!r}; {nearest_result(result_id, ids)}")
+    result = rows[0]
     round_id, commit = result["round_id"], result["source_commit"]
     runs = ask(con, _RUNS, [result_id])
     urls = [
@@ -108,7 +109,7 @@ def explain(con: DuckDBPyConnection, result_id: str) -> Explanation:
 
 
 def result_at_rank(con: DuckDBPyConnection, benchmark: str, round_id: str | None, rank: int) -> str:
-    """The id of the result that stands at a rank of a round's table.
+    """Returns the id of the result at a rank of a round's ranking.
 
     Raises:
         NoData: the table is empty or shorter.
@@ -120,15 +121,15 @@ def result_at_rank(con: DuckDBPyConnection, benchmark: str, round_id: str | None
     return str(table.column("result_id")[ranks.index(rank)])
 
 
-def text(found: Explanation) -> list[str]:
-    """The explanation as lines for a person."""
-    row = found.result
+def text(explanation: Explanation) -> list[str]:
+    """Returns the explanation as lines to read."""
+    row = explanation.result
     lines = [
         f"{row['result_id']}",
         f"  {row['submitter']}, {row['system_name']}: {row['accelerator_count']} x "
         f"{row['accelerator']}, {row['division']} division, {row['availability']}",
     ]
-    for rank in _dicts(found.ranks):
+    for rank in explanation.ranks.dicts():
         where = row["round_id"] if rank["scope"] == "round" else "all comparable rounds"
         lines += [
             f"rank {rank['rank']} in {where} (tie group {rank['tie_group']}, "
@@ -140,10 +141,10 @@ def text(found: Explanation) -> list[str]:
         lines.append(f"same measurement as {row['first_seen_result_id']}; fits count it once")
     if row["count_explanation"]:
         lines.append(f"accelerators {row['accelerator_count']}: {row['count_explanation']}")
-    lines += [_score(row, found.runs), *_runs(found.runs)]
-    for item in found.files:
-        lines.append(f"read beside: {item['path']}, sha256 {item['sha256']}")
-        lines += [f"          {item['url']}"] if item["url"] else []
+    lines += [_score(row, explanation.runs), *_runs(explanation.runs)]
+    for file in explanation.files:
+        lines.append(f"read beside: {file['path']}, sha256 {file['sha256']}")
+        lines += [f"          {file['url']}"] if file["url"] else []
     commit = row["source_commit"] or "unknown"
     return [*lines, f"source commit {commit}, version {row['version_id']}"]
 
@@ -151,7 +152,7 @@ def text(found: Explanation) -> list[str]:
 def _score(row: Mapping[str, Any], runs: Answer) -> str:
     if row["score_min"] is None:
         return f"score: none ({row['score_missing_reason']})"
-    kept = [item for item in _dicts(runs) if item["is_kept"]]
+    kept = [run for run in runs.dicts() if run["is_kept"]]
     return (
         f"score {row['score_min']:.6f} min = {row['unscaled_min']:.6f} min "
         f"(mean of {len(kept)} of {row['run_count']} runs; {row['drop_count']} dropped at each "
@@ -162,7 +163,7 @@ def _score(row: Mapping[str, Any], runs: Answer) -> str:
 
 def _runs(runs: Answer) -> list[str]:
     lines = []
-    for run in _dicts(runs):
+    for run in runs.dicts():
         role = "kept   " if run["is_kept"] else "dropped" if run["is_in_set"] else "unused "
         if run["run_min"] is None:
             time = f"no time ({run['convergence_basis']})"
@@ -177,25 +178,21 @@ def _runs(runs: Answer) -> list[str]:
 
 
 def _clock(value: float | None) -> str:
+    """Returns milliseconds without trailing zeros."""
     return "none" if value is None else f"{value:.3f}".rstrip("0").rstrip(".")
 
 
-def _dicts(answer: Answer) -> list[dict[str, Any]]:
-    return [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
+def nearest_result(result_id: str, result_ids: list[str]) -> str:
+    """Returns a hint at the nearest ids, of the same round if possible.
 
-
-def nearest_result(result_id: str, known: list[str]) -> str:
-    """Results of the same round first: ids share most of their letters across rounds."""
-    head = result_id.partition("/")[0]
-    same = [name for name in known if name.startswith(f"{head}/")]
-    if not same:
-        rounds = {name.partition("/")[0] for name in known}
-        return f"it starts with a round, and {nearest(head, rounds)}"
-    return nearest(result_id, same) if len(same) <= 5 else _closest(result_id, same)
-
-
-def _closest(result_id: str, known: list[str]) -> str:
-    import difflib
-
-    close = difflib.get_close_matches(result_id, known, n=3, cutoff=0.3)
+    Ids of different rounds share most of their letters, so the round is compared first.
+    """
+    round_id = result_id.partition("/")[0]
+    in_round = [name for name in result_ids if name.startswith(f"{round_id}/")]
+    if not in_round:
+        rounds = {name.partition("/")[0] for name in result_ids}
+        return f"it starts with a round, and {nearest(round_id, rounds)}"
+    if len(in_round) <= 5:
+        return nearest(result_id, in_round)
+    close = difflib.get_close_matches(result_id, in_round, n=3, cutoff=0.3)
     return f"did you mean {' or '.join(close)}?" if close else "`gpurank top` shows ids"

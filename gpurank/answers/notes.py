@@ -1,4 +1,4 @@
-"""The footnote every shown number carries: suite, version, division, source, basis, mark."""
+"""The footnotes of every published number: suite, version, division, source, basis, trademark."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from gpurank.declared.rounds import declared_rounds, round_order
+from gpurank.settings import DEFAULT_LAMBDA
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -38,20 +39,20 @@ def footnotes(
     benchmark: str | None,
     sources: Iterable[Source],
     divisions: Iterable[str] = ("closed",),
-    lambda_chips: float = 8.0,
+    lambda_chips: float = DEFAULT_LAMBDA,
 ) -> tuple[str, ...]:
-    """Footnote lines of a table of results.
+    """Returns the footnote lines of a table of results (``benchmark`` None: of several benchmarks).
 
-    ``benchmark`` None: several. One line names suite, versions, division and benchmark, one each
-    source, then the basis of the derived figures, the verification and the mark.
+    They name suite, versions, division and benchmark; the sources; how derived figures are
+    computed; that results are not verified; and the trademark.
     """
-    taken = sorted(set(sources), key=lambda item: round_order(item.round_id))
-    suites = ", ".join(f"MLPerf® Training {item.round_id}" for item in taken)
+    taken = sorted(set(sources), key=lambda source: round_order(source.round_id))
+    suites = ", ".join(f"MLPerf® Training {source.round_id}" for source in taken)
     division = ", ".join(sorted(set(divisions))) or "closed"
     about = f"benchmark {benchmark}" if benchmark else "several benchmarks"
     return (
         f"{suites}; {division} division; {about}.",
-        "Retrieved from " + "; ".join(_retrieved(item) for item in taken) + ".",
+        "Retrieved from " + "; ".join(_retrieved(source) for source in taken) + ".",
         DERIVED.format(lambda_chips=lambda_chips),
         f"{UNVERIFIED} {TRADEMARK}",
     )
@@ -60,18 +61,20 @@ def footnotes(
 def footnotes_of(
     con: DuckDBPyConnection, benchmark: str | None = None, divisions: Iterable[str] = ("closed",)
 ) -> tuple[str, ...]:
-    """Footnote lines for whatever a warehouse holds of a benchmark (None: of all of them)."""
+    """Returns the footnote lines for all that a warehouse holds of a benchmark (None: of all)."""
     rows = con.execute(
         "select distinct v.round_id, v.source_commit, v.taken_at::varchar from raw.round_version v "
         "join marts.result m using (round_id) where ? is null or m.benchmark = ?",
         [benchmark, benchmark],
     ).fetchall()
-    chips = con.execute("select max(lambda_chips) from marts.ranking").fetchall()[0][0]
-    return footnotes(benchmark, [Source(*row) for row in rows], divisions, chips or 8.0)
+    lambda_chips = con.execute("select max(lambda_chips) from marts.ranking").fetchall()[0][0]
+    return footnotes(
+        benchmark, [Source(*row) for row in rows], divisions, lambda_chips or DEFAULT_LAMBDA
+    )
 
 
 def public_url(round_id: str, commit: str | None, path: str, line: int | None = None) -> str | None:
-    """Address of a file at its pinned commit in the round's repository; None without a commit."""
+    """Returns the URL of a file at its commit in the round's repository; None without a commit."""
     if not commit:
         return None
     url = f"{declared_rounds().get(round_id).repository}/blob/{commit}/{quote(path)}"

@@ -1,7 +1,7 @@
-"""A person's own run logs, read and scored as published ones are.
+"""Reads and scores a user's own run logs by the rules of published ones.
 
-The same reader, the same rules: expectations/raw/run.yml, warehouse/30_metrics/run_set.sql and
-score.sql say what each step means. One thing is stricter: a set that lacks runs has no score.
+expectations/raw/run.yml, warehouse/30_metrics/run_set.sql and score.sql describe each step. One
+rule is stricter: a set that lacks runs has no score.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from gpurank.logs.runs import run_facts
 from gpurank.logs.source_files import FILE_LIMIT_B
 
 _SCALING = "scaling.json"
-_MOST_FILES = 10_000
-_MOST_B = 4 << 30
+_MAX_FILES = 10_000
+_MAX_TOTAL_B = 4 << 30
 _RESULT_LOG = re.compile(r"result_.*\.txt")
 
 
 class OwnRunsError(ValueError):
-    """Logs that cannot be read as one result: says which and what to do."""
+    """Logs that are not one result; the message says which and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class OwnRun:
-    """One log. ``run_min`` is in minutes, None where no completed attempt gives one.
+    """One log. ``run_min`` is in minutes, None without a completed attempt.
 
-    ``is_kept``: the olympic mean uses it. ``copy_of`` names the log that holds the same run.
+    ``is_kept``: the olympic mean uses it. ``copy_of`` names another log of the same run.
     """
 
     file: str
@@ -49,7 +49,7 @@ class OwnRun:
 
 @dataclass(frozen=True, slots=True)
 class OwnResult:
-    """A set of runs under the rule of one round, with its score or the reason why there is none."""
+    """A set of runs with its score by the rule of one round, or why there is none."""
 
     benchmark: str
     round_id: str
@@ -64,17 +64,17 @@ class OwnResult:
     notes: tuple[str, ...]
 
 
-def files_of(folder: Path) -> Iterator[tuple[str, bytes]]:
-    """The visible files below a folder (or the one file), by path: name and bytes.
+def read_files(folder: Path) -> Iterator[tuple[str, bytes]]:
+    """Reads the visible files below a folder (or the one file): name and bytes, by path.
 
     Raises:
-        OwnRunsError: there is none, one cannot be read, or there is more than any runs hold.
+        OwnRunsError: a file cannot be read, or they are too many or too large for run logs.
     """
     if not folder.exists():
         raise OwnRunsError(f"{folder} does not exist; give a folder of run logs")
-    inside = folder.rglob("*") if folder.is_dir() else iter([folder])
+    entries = folder.rglob("*") if folder.is_dir() else iter([folder])
     base = folder if folder.is_dir() else folder.parent
-    paths, total_b = sorted(islice(inside, _MOST_FILES + 1)), 0
+    paths, total_b = sorted(islice(entries, _MAX_FILES + 1)), 0
     for path in paths:
         name = path.relative_to(base)
         try:
@@ -82,7 +82,7 @@ def files_of(folder: Path) -> Iterator[tuple[str, bytes]]:
                 continue
             size_b = path.stat().st_size
             total_b += size_b
-            if size_b > FILE_LIMIT_B or total_b > _MOST_B or len(paths) > _MOST_FILES:
+            if size_b > FILE_LIMIT_B or total_b > _MAX_TOTAL_B or len(paths) > _MAX_FILES:
                 raise OwnRunsError(
                     f"{path}: more than any runs' logs hold; give the folder of the runs alone"
                 )
@@ -91,17 +91,17 @@ def files_of(folder: Path) -> Iterator[tuple[str, bytes]]:
             raise OwnRunsError(f"{path} cannot be read: {error.strerror}") from None
 
 
-def logs_of(
+def read_logs(
     files: Iterable[tuple[str, bytes]],
 ) -> tuple[dict[str, Records], list[str], bytes | None]:
-    """Logs by name, the names of other files, and a scaling.json.
+    """Returns logs by name, the names of other files, and the content of scaling.json.
 
-    Where any file is called result_*.txt, as in a submission, these are the logs, and a log without
-    a run_start is a run that failed; else every file with records is one.
+    If any file is called result_*.txt, as in a submission, these are the logs, and a log without a
+    run_start is a failed run; else every file with records is a log.
 
     Raises:
-        OwnRunsError: two scaling.json differ, so that these are several results; or a file holds
-            more records than any log.
+        OwnRunsError: two scaling.json differ, so these are several results; or a file holds more
+            records than any log.
     """
     logs: dict[str, Records] = {}
     ignored: list[str] = []
@@ -131,48 +131,48 @@ def _is_result_log(name: str) -> bool:
     return _RESULT_LOG.fullmatch(name.rpartition("/")[2]) is not None
 
 
-def benchmark_of(logs: dict[str, Records], asked: str | None) -> str:
-    """The canonical benchmark that the logs name, or the one asked for where they name none.
+def find_benchmark(logs: dict[str, Records], given: str | None) -> str:
+    """Returns the canonical benchmark that the logs name, or the given one if they name none.
 
     Raises:
-        OwnRunsError: there are no logs, they name several, none, or another than asked for.
+        OwnRunsError: there are no logs, or they name several benchmarks, none, or another one.
     """
     if not logs:
         raise OwnRunsError(
             "no file holds records of a run (:::MLLOG lines); give the folder of run logs"
         )
-    named = {name: LogView(records).benchmark() for name, records in logs.items()}
-    found = {canonical(text) for text in named.values() if text}
-    if len(found) > 1:
+    reported = [LogView(records).benchmark() for records in logs.values()]
+    benchmarks = {canonical(name) for name in reported if name}
+    if len(benchmarks) > 1:
         raise OwnRunsError(
-            f"the logs are of several benchmarks ({', '.join(sorted(found))}); "
+            f"the logs are of several benchmarks ({', '.join(sorted(benchmarks))}); "
             "give the folder of one"
         )
-    if asked is not None and found and found != {asked}:
-        raise OwnRunsError(f"the logs are of {found.pop()}, not of {asked}")
-    if asked is None and not found:
+    if given is not None and benchmarks and benchmarks != {given}:
+        raise OwnRunsError(f"the logs are of {benchmarks.pop()}, not of {given}")
+    if given is None and not benchmarks:
         raise OwnRunsError("the logs do not say which benchmark they are of; give --benchmark")
-    return asked or found.pop()
+    return given or benchmarks.pop()
 
 
 def canonical(name: str) -> str:
-    """The canonical benchmark of a name, as the newest round means it that knows it."""
+    """Returns the canonical benchmark that a name means in the newest round that has it."""
     rounds = declared_rounds()
     for round_id in reversed(rounds.declared):
-        found = rounds.canonical_benchmark(round_id, name)
-        if found in rounds.document["benchmarks"]:
-            return found
+        benchmark = rounds.canonical_benchmark(round_id, name)
+        if benchmark in rounds.document["benchmarks"]:
+            return benchmark
     return name
 
 
-def own_result(
+def score_runs(
     logs: dict[str, Records],
     ignored: Sequence[str],
     scaling: bytes | None,
     benchmark: str,
     round_id: str,
 ) -> OwnResult:
-    """Score a set of logs by the rule that its benchmark has in a round.
+    """Scores a set of logs by the rule of its benchmark in a round.
 
     Raises:
         OwnRunsError: the benchmark has no rule.
@@ -181,7 +181,7 @@ def own_result(
     if rule.runs_required is None:
         raise OwnRunsError(f"there is no rule by which {benchmark} is scored")
     runs = _runs(logs, rule)
-    order = _in_set(runs, rule)
+    order = _sort_by_time(runs, rule)
     last = len(order) - rule.drop
     kept = {run.file for run in order[rule.drop : last]} if last > rule.drop else set()
     reason = _missing_reason(order, kept, rule)
@@ -210,7 +210,7 @@ def _runs(logs: dict[str, Records], rule: BenchmarkRule) -> list[OwnRun]:
     first: dict[str, str] = {}
     for name in sorted(logs, key=_run_order):
         facts = run_facts(logs[name], rule)
-        print_ = facts.fingerprint
+        fingerprint = facts.fingerprint
         runs.append(
             OwnRun(
                 file=name,
@@ -219,25 +219,26 @@ def _runs(logs: dict[str, Records], rule: BenchmarkRule) -> list[OwnRun]:
                 convergence_basis=facts.convergence_basis,
                 quality=facts.quality,
                 target=facts.target_reported or rule.target,
-                copy_of=first.get(print_) if print_ else None,
+                copy_of=first.get(fingerprint) if fingerprint else None,
             )
         )
-        if print_:
-            first.setdefault(print_, name)
+        if fingerprint:
+            first.setdefault(fingerprint, name)
     return runs
 
 
 def _run_order(name: str) -> tuple[bool, int, str]:
+    """Sorts numbered runs first, by number."""
     number = run_number(name)
     return number is None, number or 0, name
 
 
-def _in_set(runs: Sequence[OwnRun], rule: BenchmarkRule) -> list[OwnRun]:
-    """The runs in the order of the olympic mean: fastest first, without a usable time last."""
-    own = [run for run in runs if run.copy_of is None]
+def _sort_by_time(runs: Sequence[OwnRun], rule: BenchmarkRule) -> list[OwnRun]:
+    """Returns the runs of the set, fastest first and those without a usable time last."""
+    distinct = [run for run in runs if run.copy_of is None]
     if rule.take_first_converged:
-        own = [run for run in own if run.is_converged][: rule.runs_required]
-    return sorted(own, key=lambda run: (not _usable(run), run.run_min or 0.0, run.file))
+        distinct = [run for run in distinct if run.is_converged][: rule.runs_required]
+    return sorted(distinct, key=lambda run: (not _usable(run), run.run_min or 0.0, run.file))
 
 
 def _usable(run: OwnRun) -> bool:
@@ -245,6 +246,7 @@ def _usable(run: OwnRun) -> bool:
 
 
 def _missing_reason(order: Sequence[OwnRun], kept: set[str], rule: BenchmarkRule) -> str | None:
+    """Returns why the runs have no score; None if they have one."""
     failed = sum(not _usable(run) for run in order)
     needed = rule.runs_required or 0
     if len(order) < needed:
@@ -261,6 +263,7 @@ def _missing_reason(order: Sequence[OwnRun], kept: set[str], rule: BenchmarkRule
 
 
 def _scaling(data: bytes | None) -> tuple[float | None, tuple[str, ...]]:
+    """Returns the convergence scaling factor, None if it cannot be read, and notes on it."""
     if data is None:
         return 1.0, (
             "No convergence scaling: if these runs converge faster than the reference, "

@@ -1,7 +1,7 @@
-"""Limits around SQL that somebody else wrote: time, memory, spill.
+"""Limits for a user's SQL: time, memory and temporary files.
 
-The database's own memory limit does not count what one expression builds (``repeat('x', 4e9)``),
-and its interrupt waits for the end of such an expression. So the process is limited beside it.
+DuckDB's memory limit does not count what one expression builds (``repeat('x', 4e9)``), and its
+interrupt waits for the end of such an expression. Therefore the process has limits as well.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-#: How every connection that only reads is opened.
+#: Options of every read-only connection.
 CONFIG: dict[str, Any] = {
     "enable_external_access": "false",
     "lock_configuration": "true",
@@ -27,67 +27,68 @@ CONFIG: dict[str, Any] = {
 #: After this a statement is interrupted; after half as long again the process ends.
 LIMIT_S = 60.0
 LIMIT_VARIABLE = "GPURANK_QUERY_SECONDS"
-#: What the process may take beyond what it holds when the statement starts, B.
+#: Memory that the process may allocate while a statement runs, B.
 MEMORY_B = 3 << 30
 _EXIT_USAGE = 2
 
 
 def limit_s() -> float:
-    """Seconds that a statement may take: GPURANK_QUERY_SECONDS, or a minute."""
+    """Returns the seconds a statement may take: GPURANK_QUERY_SECONDS, or a minute."""
     try:
-        asked = float(os.environ.get(LIMIT_VARIABLE, LIMIT_S))
+        seconds = float(os.environ.get(LIMIT_VARIABLE, LIMIT_S))
     except ValueError:
         return LIMIT_S
-    return asked if 0 < asked < threading.TIMEOUT_MAX else LIMIT_S
+    return seconds if 0 < seconds < threading.TIMEOUT_MAX else LIMIT_S
 
 
 @contextmanager
 def bounded(con: DuckDBPyConnection) -> Iterator[None]:
-    """Run a block's statements within limits; for commands, whose process may end.
+    """Runs a block's statements within limits; for commands only, because it may end the process.
 
     Raises:
-        TimeoutError: the time was up and the statement let itself be interrupted.
-        duckdb.Error: other faults, the limit of memory among them.
-        MemoryError: the rows do not fit the limit.
+        TimeoutError: the statement was interrupted after its time limit.
+        duckdb.Error: the statement failed, for example for lack of memory.
+        MemoryError: the rows do not fit into the limit.
     """
     import duckdb
 
     seconds = limit_s()
-    told = f"the statement took longer than {seconds:g} s ({LIMIT_VARIABLE} sets the limit)"
+    message = f"the statement took longer than {seconds:g} s ({LIMIT_VARIABLE} sets the limit)"
     timers = [
         threading.Timer(seconds, con.interrupt),
-        threading.Timer(1.5 * seconds, _end, [told]),
+        threading.Timer(1.5 * seconds, _end, [message]),
     ]
     for timer in timers:
         timer.daemon = True
         timer.start()
     try:
-        with _less_memory():
+        with _limited_memory():
             yield
     except duckdb.InterruptException:
-        raise TimeoutError(told) from None
+        raise TimeoutError(message) from None
     finally:
         for timer in timers:
             timer.cancel()
 
 
 def _end(message: str) -> None:
+    """Ends the process when a statement did not react to the interrupt."""
     print(f"gpurank: {message}", file=sys.stderr, flush=True)
     os._exit(_EXIT_USAGE)
 
 
 @contextmanager
-def _less_memory() -> Iterator[None]:
-    """A limit on the process's address space, where the system has one and tells its use."""
+def _limited_memory() -> Iterator[None]:
+    """Limits the process's address space in the block, on systems that support it."""
     before = None
     with suppress(ImportError, OSError, ValueError):
         import resource
 
-        held = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        used_b = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
         soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-        wanted = held + MEMORY_B
-        if soft == resource.RLIM_INFINITY or soft > wanted:
-            resource.setrlimit(resource.RLIMIT_AS, (wanted, hard))
+        limit_b = used_b + MEMORY_B
+        if soft == resource.RLIM_INFINITY or soft > limit_b:
+            resource.setrlimit(resource.RLIMIT_AS, (limit_b, hard))
             before = soft, hard
     try:
         yield

@@ -1,6 +1,6 @@
-"""Questions to the published warehouse, each one SELECT; the answers are rows.
+"""Queries the published warehouse; each question is one SELECT, each answer its rows.
 
-Plain rows, not frames: the command line must answer before a frame library is imported.
+Rows and not frames, because importing a frame library takes longer than most answers.
 """
 
 from __future__ import annotations
@@ -17,20 +17,21 @@ from gpurank.answers.sandbox import CONFIG, bounded
 from gpurank.declared.rounds import round_order
 
 if TYPE_CHECKING:
+    import polars as pl
     from duckdb import DuckDBPyConnection
 
 
 class NoData(LookupError):
-    """What was asked for is not in the warehouse, or there is no warehouse yet."""
+    """The warehouse does not hold the data asked for, or does not exist yet."""
 
 
 class QueryError(ValueError):
-    """A person's SQL cannot be run; the message is the database's own."""
+    """A user's SQL failed; the message is DuckDB's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Column names, rows and the columns' SQL types, in the order they are to be shown."""
+    """Rows with the names and SQL types of their columns, in the order to show them."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
@@ -38,23 +39,35 @@ class Answer:
     title: str | None = None
 
     def column(self, name: str) -> list[Any]:
-        """Every value of one column."""
-        place = self.columns.index(name)
-        return [row[place] for row in self.rows]
+        """Returns every value of one column."""
+        index = self.columns.index(name)
+        return [row[index] for row in self.rows]
+
+    def dicts(self) -> list[dict[str, Any]]:
+        """Returns each row as values by column."""
+        return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+
+    def frame(self) -> pl.DataFrame:
+        """Returns the rows as a polars frame."""
+        import polars as pl
+
+        return pl.DataFrame(
+            list(self.rows), schema=list(self.columns), orient="row", infer_schema_length=None
+        )
 
     def cut(self, name: str, length: int) -> Answer:
-        """The same with the texts of one column cut to so many characters, for people."""
-        place = self.columns.index(name)
-        cut = [None if text is None else str(text)[:length] for text in self.column(name)]
-        rows = zip(self.rows, cut, strict=True)
-        made = tuple((*row[:place], text, *row[place + 1 :]) for row, text in rows)
-        return replace(self, rows=made)
+        """Returns the same answer with the texts of one column cut to a number of characters."""
+        index = self.columns.index(name)
+        texts = [None if text is None else str(text)[:length] for text in self.column(name)]
+        rows = zip(self.rows, texts, strict=True)
+        cut = tuple((*row[:index], text, *row[index + 1 :]) for row, text in rows)
+        return replace(self, rows=cut)
 
 
 def open_warehouse(path: Path) -> DuckDBPyConnection:
-    """A read-only connection that can reach no other file and no network.
+    """Opens a read-only connection that cannot access other files or the network.
 
-    The file may be replaced while the connection is open; it keeps the one it opened.
+    The file may be replaced while the connection is open; the connection keeps the old one.
 
     Raises:
         NoData: there is no warehouse, or it cannot be read.
@@ -72,26 +85,33 @@ def open_warehouse(path: Path) -> DuckDBPyConnection:
 
 
 def ask(con: DuckDBPyConnection, sql: str, values: Sequence[Any] = (), title: str = "") -> Answer:
-    """Rows of one statement.
+    """Runs one statement and returns its rows.
 
     Raises:
-        duckdb.Error: the statement is wrong.
-        QueryError: there is none, only blanks or a comment.
+        duckdb.Error: the statement failed.
+        QueryError: the text holds no statement, only blanks or a comment.
     """
     cursor: DuckDBPyConnection | None = con.execute(sql, list(values))
     if cursor is None:
         raise QueryError("there is no statement in it; write one SELECT")
-    described = cursor.description or ()
-    names, types = (tuple(str(item[place]) for item in described) for place in (0, 1))
+    description = cursor.description or ()
+    names = tuple(str(column[0]) for column in description)
+    types = tuple(str(column[1]) for column in description)
     return Answer(names, tuple(cursor.fetchall()), types, title or None)
+
+
+def loaded_versions(con: DuckDBPyConnection) -> dict[str, str]:
+    """Returns the version of each round in the warehouse, in the order of the rounds."""
+    rows = ask(con, "select round_id, version_id from raw.round_version").rows
+    return dict(sorted(rows, key=lambda row: round_order(row[0])))
 
 
 @contextmanager
 def queried(con: DuckDBPyConnection) -> Iterator[None]:
-    """Run a person's own SQL within limits, and tell its faults apart from ours.
+    """Runs a user's SQL in the block within limits.
 
     Raises:
-        QueryError: the statement in the block failed, or took too long or too much.
+        QueryError: the statement failed, or exceeded the limit of time or memory.
     """
     import duckdb
 
@@ -104,9 +124,9 @@ def queried(con: DuckDBPyConnection) -> Iterator[None]:
         raise QueryError("the answer does not fit into memory; ask for fewer rows") from None
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
-    """``; did you mean …`` for a near miss, else what there is to choose from."""
-    names = sorted(set(known))
+def nearest(word: str, names: Iterable[str]) -> str:
+    """Returns ``did you mean …?`` for a near miss, else the names that exist."""
+    names = sorted(set(names))
     close = difflib.get_close_matches(word, names, n=1, cutoff=0.5)
     close = close or [name for name in names if name.startswith(word) or word.startswith(name)]
     if close:
@@ -114,9 +134,9 @@ def nearest(word: str, known: Iterable[str]) -> str:
     return f"there are {', '.join(names)}" if names else "there are none yet"
 
 
-def nearest_round(round_id: str, known: Iterable[str]) -> str:
-    """``did you mean v4.0?`` for a misspelt round; what there is for one that is not held."""
-    names = sorted(set(known), key=round_order)
+def nearest_round(round_id: str, rounds: Iterable[str]) -> str:
+    """Returns ``did you mean v4.0?`` for a misspelt round, else the rounds that exist."""
+    names = sorted(set(rounds), key=round_order)
     digits = re.sub(r"[^0-9]+", "", round_id)
     for name in names:
         if round_id not in names and name.strip("v").replace(".", "") == digits:
@@ -125,19 +145,22 @@ def nearest_round(round_id: str, known: Iterable[str]) -> str:
 
 
 def require_benchmark(con: DuckDBPyConnection, benchmark: str) -> None:
-    """See that results of a benchmark are in the warehouse.
+    """Raises an error unless the warehouse holds results of a benchmark.
 
     Raises:
-        NoData: none are; names the benchmark that a folder of that name holds, or the nearest.
+        NoData: it holds none; names the benchmarks in folders of that name, or the nearest one.
     """
-    known = [row[0] for row in ask(con, "select distinct benchmark from marts.result").rows]
-    if benchmark in known:
+    benchmarks = ask(con, "select distinct benchmark from marts.result").column("benchmark")
+    if benchmark in benchmarks:
         return
     sql = (
         "select distinct benchmark from marts.result where benchmark_folder = ? order by benchmark"
     )
-    held = ask(con, sql, [benchmark]).column("benchmark")
-    hint = f"folders of that name hold {' or '.join(held)}" if held else nearest(benchmark, known)
+    in_folder = ask(con, sql, [benchmark]).column("benchmark")
+    if in_folder:
+        hint = f"folders of that name hold {' or '.join(in_folder)}"
+    else:
+        hint = nearest(benchmark, benchmarks)
     raise NoData(f"no benchmark is called {benchmark!r}; {hint}")
 
 
@@ -148,22 +171,20 @@ def ranking(
     pooled: bool = False,
     limit: int | None = None,
 ) -> Answer:
-    """Ranked results of a benchmark in a round (by default its newest), or of all rounds pooled.
+    """Returns the ranking of a benchmark in a round (default: its newest), or of all rounds pooled.
 
-    Times in minutes, ``delay_cost`` = accelerator-minutes + λ x minutes, lower is better.
-    ``refiled_from`` is the round in which the same measurement was first filed.
+    Times are in minutes, ``delay_cost`` = accelerator-minutes + λ x minutes, lower is better.
+    ``refiled_from`` is the round in which the same measurement was first submitted.
 
     Raises:
-        NoData: nothing is ranked there; says what is.
+        NoData: nothing is ranked there; the message says what is.
     """
     require_benchmark(con, benchmark)
     scope = "pooled" if pooled else "round"
-    found = ask(
-        con,
-        "select distinct round_id from marts.ranking where benchmark = ? and scope = ?",
-        [benchmark, scope],
+    sql = "select distinct round_id from marts.ranking where benchmark = ? and scope = ?"
+    rounds = sorted(
+        filter(None, ask(con, sql, [benchmark, scope]).column("round_id")), key=round_order
     )
-    rounds = sorted((row[0] for row in found.rows if row[0]), key=round_order)
     if not pooled:
         if round_id is not None and round_id not in rounds:
             raise NoData(
@@ -173,11 +194,11 @@ def ranking(
         if not rounds:
             raise NoData(f"{benchmark} is ranked in no round; see marts.data_quality")
         rounds = [round_id or rounds[-1]]
-    rows = ask(con, _RANKING, [benchmark, scope, rounds, limit if limit else 1_000_000])
-    if not rows.rows:
+    answer = ask(con, _RANKING, [benchmark, scope, rounds, limit if limit else 1_000_000])
+    if not answer.rows:
         raise NoData(f"nothing of {benchmark} is ranked over all rounds; give --round")
     where = "all comparable rounds" if pooled else rounds[0]
-    return replace(rows, title=f"{benchmark}, {where}: ranking table (derived)")
+    return replace(answer, title=f"{benchmark}, {where}: ranking table (derived)")
 
 
 _RANKING = """
@@ -195,13 +216,13 @@ limit ?
 
 
 def clusters(con: DuckDBPyConnection, benchmark: str) -> Answer:
-    """Cluster profiles of a benchmark, fastest median first.
+    """Returns the cluster profiles of a benchmark, fastest median first.
 
     Raises:
-        NoData: the benchmark has no clusters; says why where the warehouse knows.
+        NoData: the benchmark has no clusters; the message says why.
     """
     require_benchmark(con, benchmark)
-    rows = ask(
+    answer = ask(
         con,
         "select cluster_label, name, member_count, median_score_min, median_accelerator_count, "
         "median_accelerator_minutes, share_4_to_16, leading_families, jaccard, is_count_stable, "
@@ -210,58 +231,65 @@ def clusters(con: DuckDBPyConnection, benchmark: str) -> Answer:
         [benchmark],
         f"{benchmark}: clusters over its comparable rounds (derived)",
     )
-    if not rows.rows:
-        told = ask(con, "select reason from marts.cluster_profile where benchmark = ?", [benchmark])
-        reason = told.rows[0][0] if told.rows else "no independent results"
+    if not answer.rows:
+        sql = "select reason from marts.cluster_profile where benchmark = ?"
+        reasons = ask(con, sql, [benchmark]).column("reason")
+        reason = reasons[0] if reasons else "no independent results"
         raise NoData(f"{benchmark} has no clusters: {reason}")
-    return rows
+    return answer
 
 
 def cluster_rounds(con: DuckDBPyConnection, benchmark: str) -> list[str]:
-    """Rounds that a benchmark's clusters are made of: those of its comparable span, by name."""
-    found = ask(
-        con,
-        "select distinct round_id from marts.cluster where benchmark = ? order by round_id",
-        [benchmark],
-    )
-    return [str(row[0]) for row in found.rows]
+    """Returns the rounds whose results a benchmark's clusters hold."""
+    sql = "select distinct round_id from marts.cluster where benchmark = ? order by round_id"
+    return ask(con, sql, [benchmark]).column("round_id")
+
+
+def require_fleet_law(con: DuckDBPyConnection, benchmark: str) -> None:
+    """Raises an error unless a fleet law was fitted to a benchmark.
+
+    Raises:
+        NoData: none was; the message says why.
+    """
+    sql = "select reason from marts.fleet_law where benchmark = ?"
+    reasons = ask(con, sql, [benchmark]).column("reason")
+    if not reasons or reasons[0]:
+        raise NoData(f"{benchmark} has no fleet law: {reasons[0] if reasons else 'not fitted'}")
 
 
 def predictions(
     con: DuckDBPyConnection, benchmark: str, accelerator: str, count: int | None = None
 ) -> Answer:
-    """Predicted times of an accelerator by the fleet law, one row a count; minutes.
+    """Returns the predicted times of an accelerator by the fleet law, one row per count; minutes.
 
     Raises:
         NoData: no such benchmark, no fleet law (says why), or nothing predicted for the
             accelerator or the count; names the nearest.
     """
     require_benchmark(con, benchmark)
-    law = ask(con, "select reason from marts.fleet_law where benchmark = ?", [benchmark])
-    if not law.rows or law.rows[0][0]:
-        raise NoData(f"{benchmark} has no fleet law: {law.rows[0][0] if law.rows else 'no row'}")
+    require_fleet_law(con, benchmark)
     sql = "select * from marts.prediction where benchmark = ? order by accelerator_count"
-    every = ask(con, sql, [benchmark])
-    place = every.columns.index("accelerator")
-    rows = tuple(row for row in every.rows if row[place] == accelerator)
+    answer = ask(con, sql, [benchmark])
+    names = answer.column("accelerator")
+    rows = [row for row, name in zip(answer.rows, names, strict=True) if name == accelerator]
     if not rows:
-        hint = nearest(accelerator, every.column("accelerator"))
+        hint = nearest(accelerator, names)
         raise NoData(f"nothing of {benchmark} is predicted for {accelerator!r}; {hint}")
-    found = replace(every, rows=rows)
+    answer = replace(answer, rows=tuple(rows))
     if count is None:
-        return found
-    counts = found.column("accelerator_count")
+        return answer
+    counts = answer.column("accelerator_count")
     if count not in counts:
-        close = sorted(sorted(counts, key=lambda known: abs(known - count))[:2])
+        close = sorted(sorted(counts, key=lambda predicted: abs(predicted - count))[:2])
         raise NoData(
             f"{benchmark} is not predicted for {count} x {accelerator}; the nearest counts are "
             f"{' and '.join(map(str, close))}"
         )
-    return replace(found, rows=(rows[counts.index(count)],))
+    return replace(answer, rows=(rows[counts.index(count)],))
 
 
 def rounds(con: DuckDBPyConnection) -> Answer:
-    """What is in the warehouse, one row a round."""
+    """Returns what the warehouse holds, one row per round."""
     return ask(
         con,
         "select v.round_id, v.version_id, v.source_commit, s.result_count, s.scored_count, "

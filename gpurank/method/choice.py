@@ -1,7 +1,7 @@
-"""Choose a configuration: limits, what costs least inside them, and why each other is not it.
+"""Chooses a configuration: the cheapest within the limits, and why each other was not chosen.
 
-Pure: rows in, a decision out. Every limit looks at one row alone, so that a looser limit never
-removes an option. docs/method.md, section 5.
+Every limit is checked on one candidate at a time, so that a looser limit never removes an option.
+docs/method.md, section 5.
 """
 
 from __future__ import annotations
@@ -12,20 +12,26 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+import numpy as np
+
+from gpurank.method.pareto import pareto_front
 from gpurank.method.prices import Price
+from gpurank.method.settings import MethodSettings
+from gpurank.method.ties import is_tie
 
 Status = Literal["recommended", "option", "excluded"]
-_SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*(d|hours?|h|minutes?|min|m|seconds?|sec|s)", re.I)
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(d|hours?|h|minutes?|min|m|seconds?|sec|s)", re.I)
+_TIE_QUANTILE = MethodSettings().tie_quantile
 _MINUTES = {"d": 1440.0, "h": 60.0, "m": 1.0, "s": 1 / 60}
 
 
 class ChoiceError(ValueError):
-    """A limit or a cost that makes no sense: says which and how to write it."""
+    """A limit or a cost that cannot be used; the message says how to write it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What an option must keep to; None: no limit. ``budget`` is in the unit of the cost."""
+    """What an option must satisfy; None: no limit. ``budget`` is in the unit of the cost."""
 
     within_min: float | None = None
     max_accelerators: int | None = None
@@ -35,7 +41,7 @@ class Limits:
     division: str | None = "closed"
 
     def __post_init__(self) -> None:
-        """Refuse limits that nothing can keep."""
+        """Raises ChoiceError for limits that nothing can satisfy."""
         for name in ("within_min", "max_accelerators", "budget"):
             value = getattr(self, name)
             if value is not None and not 0 < value < math.inf:
@@ -44,9 +50,9 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What an option costs, in accelerator-minutes or, with prices, in money.
+    """How an option's cost is computed: in chip-minutes or, with prices, in money.
 
-    accelerator-minutes + ``lambda_chips`` x minutes, or accelerators x price x hours +
+    Accelerator-minutes + ``lambda_chips`` x minutes, or accelerators x price x hours +
     ``minute_value`` x minutes.
     """
 
@@ -55,7 +61,7 @@ class Cost:
     prices: Mapping[str, Price] | None = None
 
     def __post_init__(self) -> None:
-        """Refuse one unit's setting beside the other's."""
+        """Raises ChoiceError if settings of both units are given."""
         if not 0 <= self.lambda_chips < math.inf or not 0 <= self.minute_value < math.inf:
             raise ChoiceError("lambda and the value of a minute are numbers of 0 or more")
         if self.prices is None and self.minute_value:
@@ -65,15 +71,15 @@ class Cost:
 
     @property
     def unit(self) -> str:
-        """The currency, or chip-min."""
+        """The currency, or ``chip-min``."""
         return next(iter(self.prices.values())).currency if self.prices else "chip-min"
 
     def price(self, accelerator: str | None) -> Price | None:
-        """The price that an accelerator's cost stands on."""
+        """Returns the price that an accelerator's cost is based on."""
         return self.prices.get(accelerator or "") if self.prices else None
 
     def of(self, accelerator: str | None, count: int, minutes: float) -> float | None:
-        """The cost; None where prices are given and this accelerator has none."""
+        """Returns the cost; None if prices are given and this accelerator has none."""
         if self.prices is None:
             return minutes * (count + self.lambda_chips)
         price = self.price(accelerator)
@@ -82,7 +88,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One result, as marts.result has it. ``log_score_sd`` is the SD of ln T from run noise."""
+    """One row of marts.result. ``log_score_sd`` is the SD of ln T from run noise."""
 
     result_id: str
     round_id: str
@@ -101,10 +107,11 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A candidate with its cost and what became of it.
+    """A candidate with its cost and status.
 
-    ``kind`` names the limit that excluded it (None for options), ``reason`` says it in words, for
-    an option why another is recommended. ``is_tie``: run noise cannot part it from that.
+    ``kind`` names the limit that excluded it (None for options). ``reason`` explains the exclusion
+    or, for an option, why another is recommended. ``is_tie``: tied with the recommended one within
+    run-to-run noise. ``is_on_front``: on the Pareto front of time and cost.
     """
 
     candidate: Candidate
@@ -118,7 +125,7 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Saving:
-    """With the deadline ``within_min``, ``candidate`` is the cheapest and saves ``saved``."""
+    """With the longer deadline ``within_min``, ``candidate`` is cheapest and saves ``saved``."""
 
     within_min: float
     candidate: Candidate
@@ -129,7 +136,7 @@ class Saving:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A decision: every row judged, recommended first, then options, then the excluded."""
+    """A decision on every candidate: the recommended one, then options, then excluded ones."""
 
     limits: Limits
     cost: Cost
@@ -138,71 +145,72 @@ class Choice:
 
     @property
     def recommended(self) -> Judged | None:
-        """The cheapest option; None where nothing fits."""
+        """The cheapest option; None if there is none."""
         return self.rows[0] if self.rows and self.rows[0].status == "recommended" else None
 
     @property
     def options(self) -> tuple[Judged, ...]:
-        """Every row that keeps all limits."""
+        """Every candidate within all limits."""
         return tuple(row for row in self.rows if row.status != "excluded")
 
     @property
     def front(self) -> tuple[Judged, ...]:
-        """Options that none is as fast as and cheaper than, or as cheap as and faster; by time."""
+        """The Pareto front of time and cost among the options, by time."""
         front = [row for row in self.options if row.is_on_front]
         return tuple(sorted(front, key=lambda row: (row.candidate.score_min or 0, row.cost)))
 
 
 def parse_minutes(text: str) -> float:
-    """Minutes of ``30min``, ``2h``, ``1h30m``, ``90s``, ``1d`` or ``45`` (minutes).
+    """Returns the minutes of ``30min``, ``2h``, ``1h30m``, ``90s``, ``1d`` or ``45`` (minutes).
 
     Raises:
-        ChoiceError: it is none of these.
+        ChoiceError: the text is none of these.
     """
     total, rest = 0.0, text.strip()
     if re.fullmatch(r"\d+(\.\d+)?", rest):
         rest += "min"
-    while match := _SPAN.match(rest):
+    while match := _DURATION.match(rest):
         total += float(match[1]) * _MINUTES[match[2][0].lower()]
         rest = rest[match.end() :].lstrip()
     if rest or not 0 < total < math.inf:
-        raise ChoiceError(f"{text!r} is no length of time; write 30min, 2h, 1h30m or 90s")
+        raise ChoiceError(f"{text!r} is not a duration; write 30min, 2h, 1h30m or 90s")
     return total
 
 
 def decide(candidates: Iterable[Candidate], limits: Limits, cost: Cost) -> Choice:
-    """Judge every candidate; the cheapest that keeps all limits is recommended.
+    """Evaluates every candidate and recommends the cheapest within all limits.
 
     Equal costs: the faster, then the smaller, then by path.
     """
     options: list[tuple[Candidate, float]] = []
     excluded: list[Judged] = []
-    late: list[tuple[Candidate, float]] = []
-    for candidate in sorted(candidates, key=lambda one: one.result_id):
-        found = exclusion(candidate, limits, cost)
-        price = _cost_of(candidate, cost)
-        if found is None and price is not None:
-            options.append((candidate, price))
-        elif found is not None:
-            excluded.append(Judged(candidate, "excluded", *found, price))
-            if found[0] == "too_slow" and price is not None:
-                late.append((candidate, price))
-    options.sort(key=lambda pair: _order(*pair))
-    judged = _judge(options, cost)
+    too_slow: list[tuple[Candidate, float]] = []
+    for candidate in sorted(candidates, key=lambda candidate: candidate.result_id):
+        amount = _cost_of(candidate, cost)
+        exclusion = find_exclusion(candidate, limits, cost)
+        if exclusion is not None:
+            kind, reason = exclusion
+            excluded.append(Judged(candidate, "excluded", kind, reason, amount))
+            if kind == "too_slow" and amount is not None:
+                too_slow.append((candidate, amount))
+        elif amount is not None:
+            options.append((candidate, amount))
+    options.sort(key=lambda pair: _sort_key(*pair))
     excluded.sort(key=lambda row: (row.kind or "", row.cost or 0, row.candidate.result_id))
-    return Choice(limits, cost, (*judged, *excluded), _savings(options, late))
+    rows = (*_judge(options, cost), *excluded)
+    return Choice(limits, cost, rows, _savings(options, too_slow))
 
 
-def exclusion(candidate: Candidate, limits: Limits, cost: Cost) -> tuple[str, str] | None:
-    """The first limit that a candidate does not keep, with its reason; None where it keeps all.
+def find_exclusion(candidate: Candidate, limits: Limits, cost: Cost) -> tuple[str, str] | None:
+    """Returns the first limit that a candidate violates, with the reason; None if it violates none.
 
-    The deadline comes last, so that ``too_slow`` means by nothing but time.
+    The deadline is checked last, so that ``too_slow`` means that time alone excludes it.
     """
-    return _unfit(candidate, limits) or _beyond(candidate, limits, cost)
+    return _find_unsuitable(candidate, limits) or _find_excess(candidate, limits, cost)
 
 
-def _unfit(candidate: Candidate, limits: Limits) -> tuple[str, str] | None:
-    """What a candidate is, or lacks, that no price or deadline would mend."""
+def _find_unsuitable(candidate: Candidate, limits: Limits) -> tuple[str, str] | None:
+    """Returns why a candidate is excluded whatever its cost and time; None if it is not."""
     if candidate.score_min is None:
         return "no_score", f"no score: {candidate.score_missing_reason or 'unknown'}"
     if limits.division is not None and candidate.division != limits.division:
@@ -210,8 +218,8 @@ def _unfit(candidate: Candidate, limits: Limits) -> tuple[str, str] | None:
     if candidate.copy_of is not None:
         return "copy", f"the same measurement as {candidate.copy_of}"
     if not candidate.accelerator_count:
-        unknown = candidate.accelerator_count is None
-        return "no_accelerators", "accelerator count unknown" if unknown else "no accelerators"
+        is_unknown = candidate.accelerator_count is None
+        return "no_accelerators", "accelerator count unknown" if is_unknown else "no accelerators"
     if limits.availability is not None and candidate.availability != limits.availability:
         filed = candidate.availability or "availability not filed"
         return "availability", f"{filed}, not {limits.availability}"
@@ -221,66 +229,76 @@ def _unfit(candidate: Candidate, limits: Limits) -> tuple[str, str] | None:
     return None
 
 
-def _beyond(candidate: Candidate, limits: Limits, cost: Cost) -> tuple[str, str] | None:
+def _find_excess(candidate: Candidate, limits: Limits, cost: Cost) -> tuple[str, str] | None:
+    """Returns which limit of size, cost or time a candidate exceeds; None if none."""
     count, time = candidate.accelerator_count or 0, candidate.score_min or 0.0
-    price = _cost_of(candidate, cost)
-    if price is None:
+    amount = _cost_of(candidate, cost)
+    if amount is None:
         return "no_price", f"no price for {candidate.accelerator or 'an unknown accelerator'}"
     if limits.max_accelerators is not None and count > limits.max_accelerators:
         return "too_many", f"{count} accelerators, {limits.max_accelerators} allowed"
-    if limits.budget is not None and price > limits.budget:
-        return "over_budget", f"costs {price:,.1f} {cost.unit}, {limits.budget:,g} allowed"
+    if limits.budget is not None and amount > limits.budget:
+        return "over_budget", f"costs {amount:,.1f} {cost.unit}, {limits.budget:,g} allowed"
     if limits.within_min is not None and time > limits.within_min:
         return "too_slow", f"takes {time:,.2f} min, {limits.within_min:,g} allowed"
     return None
 
 
 def _judge(options: Sequence[tuple[Candidate, float]], cost: Cost) -> list[Judged]:
-    """Options, cheapest first, with the front and the reason why each is not recommended."""
-    fastest: Candidate | None = None
-    judged: list[Judged] = []
-    for candidate, price in options:
-        time = candidate.score_min or 0.0
-        # Rising cost: one that is not faster than all before it is dominated.
-        is_on_front = fastest is None or time < (fastest.score_min or 0.0)
-        if not judged:
-            judged.append(Judged(candidate, "recommended", None, None, price, True))
-        else:
-            best, least = judged[0].candidate, judged[0].cost or 0.0
-            more = f"costs {price - least:,.1f} {cost.unit} more ({price / least - 1:.1%})"
-            if is_on_front:
-                reason = f"{more} and is {(best.score_min or 0.0) - time:,.2f} min faster"
-            else:
-                shadow = fastest.result_id if fastest else ""
-                reason = f"{more}; {shadow} is as fast or faster and no dearer"
-            tie = _is_tie(best, candidate, least, price)
-            judged.append(Judged(candidate, "option", None, reason, price, is_on_front, tie))
+    """Returns the options, cheapest first, with the reason why each is not recommended."""
+    if not options:
+        return []
+    times = [candidate.score_min or 0.0 for candidate, _ in options]
+    amounts = [amount for _, amount in options]
+    front = pareto_front(np.array(times), np.array(amounts))
+    best = options[0][0]
+    judged = [Judged(best, "recommended", None, None, amounts[0], True)]
+    fastest = best
+    for (candidate, amount), time, is_on_front in zip(
+        options[1:], times[1:], front[1:].tolist(), strict=True
+    ):
+        # Of equal options the first stands for all on the front.
+        is_on_front = is_on_front and time < (fastest.score_min or 0.0)
+        extra = amount - amounts[0]
+        reason = f"costs {extra:,.1f} {cost.unit} more ({amount / amounts[0] - 1:.1%})"
         if is_on_front:
+            reason += f" and is {times[0] - time:,.2f} min faster"
             fastest = candidate
+        else:
+            reason += f"; {fastest.result_id} is as fast or faster and no dearer"
+        is_tied = _is_tied(best, candidate, amounts[0], amount)
+        judged.append(Judged(candidate, "option", None, reason, amount, is_on_front, is_tied))
     return judged
 
 
-def _is_tie(best: Candidate, other: Candidate, least: float, price: float) -> bool:
-    noise = [one.log_score_sd for one in (best, other)]
-    if None in noise:
+def _is_tied(best: Candidate, other: Candidate, best_cost: float, other_cost: float) -> bool:
+    if best.log_score_sd is None or other.log_score_sd is None:
         return False
-    return math.log(price / least) < 1.645 * math.hypot(*(sd for sd in noise if sd is not None))
+    return is_tie(
+        best_cost,
+        other_cost,
+        best.log_score_sd**2,
+        other.log_score_sd**2,
+        _TIE_QUANTILE,
+    )
 
 
 def _savings(
-    options: Sequence[tuple[Candidate, float]], late: Iterable[tuple[Candidate, float]]
+    options: Sequence[tuple[Candidate, float]], too_slow: Iterable[tuple[Candidate, float]]
 ) -> tuple[Saving, ...]:
-    """Each longer deadline at which something cheaper comes in reach."""
+    """Returns each longer deadline that would allow something cheaper."""
     if not options:
         return ()
-    least = now = options[0][1]
-    found = []
-    for candidate, price in sorted(late, key=lambda pair: (pair[0].score_min or 0, *_order(*pair))):
-        if price < least:
-            least = price
+    lowest = current = options[0][1]
+    savings = []
+    for candidate, amount in sorted(
+        too_slow, key=lambda pair: (pair[0].score_min or 0, *_sort_key(*pair))
+    ):
+        if amount < lowest:
+            lowest = amount
             time = candidate.score_min or 0.0
-            found.append(Saving(time, candidate, price, now - price, 1 - price / now))
-    return tuple(found)
+            savings.append(Saving(time, candidate, amount, current - amount, 1 - amount / current))
+    return tuple(savings)
 
 
 def _cost_of(candidate: Candidate, cost: Cost) -> float | None:
@@ -289,9 +307,9 @@ def _cost_of(candidate: Candidate, cost: Cost) -> float | None:
     return cost.of(candidate.accelerator, candidate.accelerator_count, candidate.score_min)
 
 
-def _order(candidate: Candidate, price: float) -> tuple[float, float, int, str]:
+def _sort_key(candidate: Candidate, amount: float) -> tuple[float, float, int, str]:
     return (
-        price,
+        amount,
         candidate.score_min or 0.0,
         candidate.accelerator_count or 0,
         candidate.result_id,

@@ -1,7 +1,7 @@
-"""Stage 2: group the configurations of a benchmark by time, size and accelerator-minutes.
+"""Stage 2: clusters the configurations of a benchmark by time, size and accelerator-minutes.
 
-K-means on z-scored log10 features; labels 1.. by ascending median time, so that they never
-permute; names by rule. docs/method.md, section 2.
+K-means on z-scored log10 features. Labels are 1.. by ascending median time, so that they do not
+depend on the random start; a rule names the clusters. docs/method.md, section 2.
 """
 
 from __future__ import annotations
@@ -10,28 +10,22 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from sklearn import config_context
 from sklearn.cluster import KMeans
 
-from gpurank.method.seeding import seeding
-from gpurank.method.settings import (
-    Bools,
-    Floats,
-    Ints,
-    MethodError,
-    MethodSettings,
-    floats,
-    one_thread,
-)
+from gpurank.method.arrays import Bools, Floats, Ints
+from gpurank.method.configurations import floats
+from gpurank.method.settings import MethodError, MethodSettings
 
+# Largest median count of a cluster of this name, in accelerators.
 _SINGLE_SERVER, _SCALE_OUT = 16, 255
+# Highest ratio of median accelerator-minutes to the best cluster's for each word.
 _EFFICIENCY = ((1.25, "best"), (2.5, "good"), (4.0, "moderate"))
 _FAMILY_SHARE = 0.20
 
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """The z-scored log10 features of n rows, and how they were scaled."""
+    """z-scored log10 features of n rows: ``values`` (n, d), with the mean and SD of the logs."""
 
     names: tuple[str, ...]
     values: Floats
@@ -41,10 +35,10 @@ class Features:
 
 @dataclass(frozen=True, slots=True)
 class Clustering:
-    """Clusters of one benchmark, or the ``reason`` why there are none (then all else is empty).
+    """Clusters of one benchmark, or the ``reason`` why there are none (the rest is then empty).
 
-    ``labels`` are 1..k by ascending median time, aligned with ``result_ids``; ``centres`` are in
-    feature space in label order.
+    ``labels`` are 1..k by ascending median time, aligned with ``result_ids``; ``centres`` (k, d)
+    are in feature space, in label order.
     """
 
     benchmark: str
@@ -56,20 +50,20 @@ class Clustering:
     reason: str | None = None
 
     def label(self, frame: pl.DataFrame) -> list[int | None]:
-        """The nearest cluster of each row; None without clusters, score or accelerators."""
+        """Returns each row's nearest cluster; None without clusters, score or accelerators."""
         if self.features is None:
             return [None] * len(frame)
         raw = np.column_stack([floats(frame, name) for name in self.features.names])
         with np.errstate(divide="ignore", invalid="ignore"):
             z = (np.log10(raw) - self.features.mean) / self.features.sd
         usable: Bools = np.asarray(np.isfinite(z).all(axis=1))
-        near = _nearest(np.where(usable[:, None], z, 0.0), self.centres)
-        return [int(near[i]) + 1 if usable[i] else None for i in range(len(near))]
+        nearest = _nearest(np.where(usable[:, None], z, 0.0), self.centres)
+        return [int(nearest[i]) + 1 if usable[i] else None for i in range(len(nearest))]
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterProfile:
-    """One cluster in words and numbers; field names are columns of analysis.cluster_profile."""
+    """Describes one cluster; field names are columns of analysis.cluster_profile."""
 
     cluster_label: int
     name: str
@@ -84,7 +78,7 @@ class ClusterProfile:
 
 
 def scale(frame: pl.DataFrame, names: tuple[str, ...]) -> Features:
-    """log10 and z-score with the population SD; a feature without spread stays at 0.
+    """Returns log10 features as z-scores (population SD); a feature without spread is 0.
 
     Raises:
         MethodError: a value is missing or not above 0.
@@ -99,7 +93,7 @@ def scale(frame: pl.DataFrame, names: tuple[str, ...]) -> Features:
 
 
 def refusal(values: Floats, settings: MethodSettings) -> str | None:
-    """Why these rows cannot be clustered into k groups; None where they can."""
+    """Returns why these rows cannot be clustered into k groups; None if they can."""
     if len(values) < settings.cluster_minimum_rows:
         return f"{len(values)} rows, {settings.cluster_minimum_rows} needed"
     points = len(np.unique(np.round(values, 9), axis=0))
@@ -110,11 +104,11 @@ def refusal(values: Floats, settings: MethodSettings) -> str | None:
 
 
 def cluster(frame: pl.DataFrame, benchmark: str, settings: MethodSettings) -> Clustering:
-    """Cluster the rows of one benchmark's analysis set.
+    """Clusters the rows of one benchmark's analysis set.
 
     Args:
         frame: rows with result_id and the feature columns, in any order.
-        benchmark: its name, carried into the result.
+        benchmark: its name, repeated in the result.
         settings: k, features, starts, seed and minimums.
 
     Raises:
@@ -135,22 +129,22 @@ def cluster(frame: pl.DataFrame, benchmark: str, settings: MethodSettings) -> Cl
 
 
 def by_time(labels: Ints, time_min: Floats, count: int) -> Ints:
-    """The raw labels 0..count-1 in the order of their median times: the canonical order."""
+    """Returns the raw labels 0..count-1 sorted by their median times."""
     medians = [float(np.median(time_min[labels == i])) for i in range(count)]
     return np.argsort(medians, kind="stable").astype(np.int64)
 
 
 def restore(frame: pl.DataFrame, benchmark: str, settings: MethodSettings) -> Clustering:
-    """The clustering that a frame's ``cluster_label`` column came from, to label further rows.
+    """Rebuilds the clustering from a frame with ``cluster_label``, to label other rows.
 
     Args:
-        frame: the members with their feature columns; may be empty (then no clusters).
+        frame: the members with their feature columns; empty: no clusters.
     """
     rows = frame.sort("result_id")
     empty = np.empty((0, len(settings.features)))
     if not len(rows):
-        none = np.empty(0, dtype=np.int64)
-        return Clustering(benchmark, (), none, None, empty, None, "no clusters")
+        no_labels = np.empty(0, dtype=np.int64)
+        return Clustering(benchmark, (), no_labels, None, empty, None, "no clusters")
     features = scale(rows, settings.features)
     labels = rows["cluster_label"].to_numpy().astype(np.int64)
     centres = np.stack(
@@ -163,20 +157,16 @@ def restore(frame: pl.DataFrame, benchmark: str, settings: MethodSettings) -> Cl
 
 
 def fit(values: Floats, count: int, settings: MethodSettings) -> tuple[Ints, Floats, float]:
-    """K-means with many starts, the lowest inertia kept: labels 0.., centres, inertia."""
-    # The values are finite; to check them for each of many starts takes as long as the starts.
-    with one_thread(), config_context(assume_finite=True, skip_parameter_validation=True):
-        starts, seed = settings.cluster_starts, settings.seed
-        init = seeding(values, count, starts, np.random.RandomState(seed))
-        model = KMeans(count, init=init, n_init=starts, random_state=seed)
-        labels = model.fit_predict(values)
+    """Returns labels 0.., centres and inertia of the best of many K-means starts."""
+    model = KMeans(count, n_init=settings.cluster_starts, random_state=settings.seed)
+    labels = model.fit_predict(values)
     return labels.astype(np.int64), model.cluster_centers_, float(model.inertia_)
 
 
 def profile(
     clustering: Clustering, frame: pl.DataFrame, settings: MethodSettings
 ) -> list[ClusterProfile]:
-    """Size, speed, efficiency and families of each cluster, with a name made of them by rule."""
+    """Returns each cluster's size, speed, efficiency, families and name, in label order."""
     rows = frame.sort("result_id").filter(pl.col("result_id").is_in(clustering.result_ids))
     minutes = floats(rows, "accelerator_minutes")
     count, time = floats(rows, "accelerator_count"), floats(rows, "score_min")
@@ -207,12 +197,12 @@ def profile(
 
 
 def cluster_name(median_count: float, families: list[tuple[str, int, float]], ratio: float) -> str:
-    """Size, leading families and efficiency, such as ``single-server H100, best efficiency``.
+    """Returns a name such as ``single-server H100, best efficiency``.
 
     Args:
         median_count: median accelerators.
         families: (name, rows, share), largest first.
-        ratio: median accelerator-minutes over the best cluster's.
+        ratio: median accelerator-minutes divided by those of the best cluster.
     """
     if median_count <= _SINGLE_SERVER:
         size = "single-server"
@@ -226,12 +216,14 @@ def cluster_name(median_count: float, families: list[tuple[str, int, float]], ra
 
 
 def _families(values: pl.Series) -> list[tuple[str, int, float]]:
+    """Returns (name, rows, share) of each family, largest first."""
     names = values.fill_null("unknown").to_list()
     counts = sorted(((name, names.count(name)) for name in set(names)), key=lambda p: (-p[1], p[0]))
     return [(name, n, n / len(names)) for name, n in counts]
 
 
 def _nearest(values: Floats, centres: Floats) -> Ints:
-    apart = ((values[:, None, :] - centres[None, :, :]) ** 2).sum(axis=2)
-    near: Ints = apart.argmin(axis=1).astype(np.int64)
-    return near
+    """Returns the index of the nearest of (k, d) centres for each of (n, d) points."""
+    distances = ((values[:, None, :] - centres[None, :, :]) ** 2).sum(axis=2)
+    nearest: Ints = distances.argmin(axis=1).astype(np.int64)
+    return nearest

@@ -1,6 +1,6 @@
-"""Beside selection: grouped permutation importance, and the matched test of host processors.
+"""Two checks beside selection: grouped permutation importance, and a matched test of hosts.
 
-Neither selects anything. docs/method.md, section 1.
+Neither selects variables. docs/method.md, section 1.
 """
 
 from __future__ import annotations
@@ -9,25 +9,26 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from sklearn import config_context
-from sklearn.tree import DecisionTreeRegressor
+from sklearn.ensemble import RandomForestRegressor
 
+from gpurank.method.arrays import Floats, Ints
+from gpurank.method.configurations import analysis_set, floats
 from gpurank.method.noise import generator
 from gpurank.method.selection import Selection, candidates
-from gpurank.method.settings import Floats, Ints, MethodSettings, analysis_set, floats, one_thread
+from gpurank.method.settings import MethodSettings
 
-_LEAF = 3
-# What is known of the host; the matched test asks whether it has an effect of its own.
+_MINIMUM_LEAF = 3
+# Host variables; the matched test asks whether they have an effect of their own.
 CPU_VARIABLES = ("core_count", "cores_per_socket", "cpu_launch_year", "memory_per_node_gib")
 
 
 @dataclass(frozen=True, slots=True)
 class MatchedEffect:
-    """One host variable's effect on time among entries alike in all else.
+    """One host variable's effect on time among entries of the same round, accelerator and N.
 
     ``effect_per_sd`` is the change of ln T for one within-cell SD of the variable (0.01 is 1 %
-    slower); ``p_value`` from permutations within cells. Cells are (round, accelerator, N) with
-    enough entries in which the variable varies; both are None without any.
+    slower); ``p_value`` comes from permutations within cells. Cells are (round, accelerator, N)
+    with enough entries in which the variable varies; both are None without any.
     """
 
     variable: str
@@ -40,12 +41,12 @@ class MatchedEffect:
 def group_importance(
     frame: pl.DataFrame, selection: Selection, by: str, settings: MethodSettings
 ) -> dict[int, float] | None:
-    """Importance of each redundancy group of a selection, whole submitters or families held out.
+    """Returns the importance of each redundancy group, on held-out submitters or families.
 
     Args:
         frame: columns of metrics.configuration.
-        selection: what stage 1 found on it.
-        by: the column whose values stay together in a fold: submitter or accelerator_family.
+        selection: the selection made from it.
+        by: the column whose values share a fold: submitter or accelerator_family.
         settings: folds, trees, repeats and seed.
 
     Returns:
@@ -54,15 +55,15 @@ def group_importance(
     """
     rows = analysis_set(frame, selection.benchmark)
     group = {v.variable: v.group_id for v in selection.variables if v.group_id is not None}
-    owners = rows[by].fill_null("").to_list()
-    if not group or len(set(owners)) < 2:
+    values_of_by = rows[by].fill_null("").to_list()
+    if not group or len(set(values_of_by)) < 2:
         return None
     table = candidates(rows)
     return permutation_importance(
         np.stack([table[name] for name in group], axis=1),
         np.log(floats(rows, selection.target)),
         np.array(list(group.values()), dtype=np.int64),
-        folds_of(owners, settings.importance_folds),
+        group_folds(values_of_by, settings.importance_folds),
         f"{selection.benchmark} {selection.target} {by}",
         settings,
     )
@@ -71,72 +72,50 @@ def group_importance(
 def permutation_importance(
     values: Floats, target: Floats, groups: Ints, folds: Ints, name: str, settings: MethodSettings
 ) -> dict[int, float]:
-    """Loss of out-of-fold R^2, in share of variance, when a group's columns are shuffled together.
+    """Returns the loss of out-of-fold R^2 by group when its columns are shuffled together.
 
-    Shuffling a whole group at once is what keeps a duplicate column from halving it.
+    scikit-learn's permutation importance shuffles one column at a time, so that a duplicate column
+    would halve the importance of both.
 
     Args:
         values: (n, p) candidates, nan where unknown.
         target: (n,) log time or log accelerator-minutes.
         groups: (p,) redundancy groups.
         folds: (n,) fold of each row; rows of one submitter or family share a fold.
-        name: what the random stream is called.
+        name: names the random stream.
         settings: trees, repeats and seed.
     """
     filled = np.where(np.isnan(values), np.nanmedian(values, axis=0), values)
     numbers = sorted(set(groups.tolist()))
+    repeats = settings.importance_repeats
     rng = generator(settings, name, "importance")
-    error = dict.fromkeys(numbers, 0.0)
+    added_error = dict.fromkeys(numbers, 0.0)
     for fold in np.unique(folds).tolist():
         test = folds == fold
         if test.all():
             continue
-        trials = [filled[test]]
+        inputs = [filled[test]]
         for number in numbers:
-            for _ in range(settings.importance_repeats):
-                mixed = filled[test].copy()
-                columns = np.flatnonzero(groups == number)
-                mixed[:, columns] = mixed[rng.permutation(len(mixed))][:, columns]
-                trials.append(mixed)
-        found = forest(filled[~test], target[~test], np.concatenate(trials), settings)
-        found = found.reshape(len(trials), -1)
-        squared = ((found - target[test]) ** 2).sum(axis=1)
+            columns = np.flatnonzero(groups == number)
+            for _ in range(repeats):
+                shuffled = filled[test].copy()
+                shuffled[:, columns] = shuffled[rng.permutation(len(shuffled))][:, columns]
+                inputs.append(shuffled)
+        forest = RandomForestRegressor(
+            settings.importance_trees, min_samples_leaf=_MINIMUM_LEAF, random_state=settings.seed
+        )
+        forest.fit(filled[~test], target[~test])
+        predicted = forest.predict(np.concatenate(inputs)).reshape(len(inputs), -1)
+        squared = ((predicted - target[test]) ** 2).sum(axis=1)
         for i, number in enumerate(numbers):
-            first = 1 + i * settings.importance_repeats
-            worse = squared[first : first + settings.importance_repeats].mean()
-            error[number] += float(worse - squared[0])
+            first = 1 + i * repeats
+            added_error[number] += float(squared[first : first + repeats].mean() - squared[0])
     total = float(((target - target.mean()) ** 2).sum())
-    return {number: value / total if total > 0 else 0.0 for number, value in error.items()}
+    return {number: error / total if total > 0 else 0.0 for number, error in added_error.items()}
 
 
-def forest(values: Floats, target: Floats, asked: Floats, settings: MethodSettings) -> Floats:
-    """What a random forest fitted to (n, p) values and (n,) targets says at (a, p): (a,).
-
-    The library's own forest takes twice the time of its trees, to copy and check parameters; these
-    are its trees, from the same draws.
-    """
-    size, seen = len(values), asked.astype(np.float32)
-    fitted, column = values.astype(np.float32), np.ascontiguousarray(target[:, None])
-    seeds = np.random.RandomState(settings.seed).randint(
-        np.iinfo(np.int32).max, size=settings.importance_trees
-    )
-    total = np.zeros(len(asked))
-    # A new one gathers entropy first, which takes longer than a tree; these are seeded anew.
-    draws, own = np.random.RandomState(0), np.random.RandomState(0)
-    with one_thread(), config_context(skip_parameter_validation=True, assume_finite=True):
-        for seed in seeds.tolist():
-            draws.seed(seed)
-            own.seed(seed)
-            copies = np.bincount(draws.randint(0, size, size), minlength=size).astype(np.float64)
-            tree = DecisionTreeRegressor(min_samples_leaf=_LEAF, random_state=own)
-            tree.fit(fitted, column, sample_weight=copies, check_input=False)
-            total += tree.tree_.predict(seen)[:, 0]
-    mean: Floats = total / settings.importance_trees
-    return mean
-
-
-def folds_of(names: list[str], count: int) -> Ints:
-    """Folds 0..count-1 that keep a name together, filled largest first: (n,)."""
+def group_folds(names: list[str], count: int) -> Ints:
+    """Returns folds 0..count-1 (n,) in which rows of one name share a fold, largest names first."""
     labels, sizes = np.unique(np.array(names), return_counts=True)
     load = np.zeros(count, dtype=np.int64)
     fold = {}
@@ -149,12 +128,12 @@ def folds_of(names: list[str], count: int) -> Ints:
 def matched_cpu(
     frame: pl.DataFrame, benchmark: str, settings: MethodSettings
 ) -> list[MatchedEffect]:
-    """Effect of each host variable within cells of one round, accelerator and count.
+    """Returns each host variable's effect within cells of one round, accelerator and count.
 
     Args:
         frame: columns of metrics.configuration.
         benchmark: canonical name.
-        settings: entries a cell needs, permutations and seed.
+        settings: minimum entries per cell, permutations and seed.
     """
     cell = ["round_id", "accelerator", "accelerator_count"]
     rows = analysis_set(frame, benchmark).filter(pl.col("accelerator").is_not_null())
@@ -164,31 +143,32 @@ def matched_cpu(
 def _matched(
     rows: pl.DataFrame, name: str, cell: list[str], benchmark: str, settings: MethodSettings
 ) -> MatchedEffect:
-    kept = rows.filter(pl.col(name).is_not_null()).filter(
+    used = rows.filter(pl.col(name).is_not_null()).filter(
         (pl.len().over(cell) >= settings.matched_minimum) & (pl.col(name).n_unique().over(cell) > 1)
     )
-    if not len(kept):
+    if not len(used):
         return MatchedEffect(name, None, None, 0, 0)
-    number = kept.select(pl.struct(cell).rank("dense")).to_series().to_numpy() - 1
-    x = _centred(floats(kept, name), number)
-    y = _centred(np.log(floats(kept, "score_min")), number)
-    spread = float((x**2).sum())
-    effect = float((x * y).sum()) / spread * float(np.sqrt(spread / len(x)))
+    number = used.select(pl.struct(cell).rank("dense")).to_series().to_numpy() - 1
+    x = _centred(floats(used, name), number)
+    y = _centred(np.log(floats(used, "score_min")), number)
+    sum_of_squares = float((x**2).sum())
+    effect = float((x * y).sum()) / sum_of_squares * float(np.sqrt(sum_of_squares / len(x)))
     rng = generator(settings, benchmark, name, "matched")
     order = np.argsort(number, kind="stable")
     x, y, number = x[order], y[order], number[order]
-    chance = rng.random((settings.matched_permutations, len(y)))
-    shuffled = np.empty_like(chance)
+    random = rng.random((settings.matched_permutations, len(y)))
+    permuted = np.empty_like(random)
     ends = np.cumsum(np.bincount(number))
-    for own in map(slice, ends - np.bincount(number), ends):
-        shuffled[:, own] = y[own][np.argsort(chance[:, own], axis=1)]
-    null = np.abs(shuffled @ x)
+    for in_cell in map(slice, ends - np.bincount(number), ends):
+        permuted[:, in_cell] = y[in_cell][np.argsort(random[:, in_cell], axis=1)]
+    null = np.abs(permuted @ x)
     extreme = int((null >= abs(float((x * y).sum())) * (1 - 1e-9)).sum())
     p_value = (1 + extreme) / (1 + settings.matched_permutations)
     return MatchedEffect(name, effect, p_value, int(number.max()) + 1, len(x))
 
 
 def _centred(values: Floats, cell: Ints) -> Floats:
+    """Returns values minus the mean of their cell."""
     means = np.bincount(cell, values) / np.bincount(cell)
     centred: Floats = values - means[cell]
     return centred

@@ -1,9 +1,9 @@
-"""Other multi-criteria methods on the same lists, for comparison: what each would put first, and
-how often deleting one entry reverses the order of others.
+"""Other multi-criteria methods on the same lists: what each ranks first, and rank reversals.
 
-Criteria are T and AM, lower is better. Each function takes costs (..., n, c) and weights (..., c)
-and gives values (..., n), lower is better; leading axes are separate lists. docs/method.md,
-section 3, names the sources.
+A rank reversal is a change in the order of two entries when a third is deleted. Criteria are T and
+AM, lower is better. Each function takes costs (..., n, c) and weights (..., c) and returns values
+(..., n), lower is better; leading axes are separate lists. docs/method.md, section 3, names the
+sources.
 """
 
 from __future__ import annotations
@@ -12,24 +12,27 @@ from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
-from scipy.stats import rankdata
+from scipy.stats import kendalltau, rankdata
 
-from gpurank.method.settings import Bools, Floats, Ints
+from gpurank.method.arrays import Bools, Floats, Ints
+from gpurank.method.pareto import pareto_front
 
-_STRATEGY = 0.5
-_EQUAL = 1e-11
+# VIKOR's weight on group utility; the rest is on individual regret.
+_GROUP_UTILITY = 0.5
+# Values that differ by less, relative to the largest, are equal but for rounding.
+_DIGITS = 11
 
 
 @dataclass(frozen=True, slots=True)
 class MethodResult:
-    """What one method says about one list; field names are columns of analysis.sensitivity.
+    """One method on one list; field names are columns of analysis.sensitivity.
 
-    ``first`` is the position of the entry put first (of several, the one that costs least by
-    delay cost), ``first_count`` how many share the place. ``rank_correlation`` is Kendall's tau-b
-    with the delay cost (None where all are equal). ``reversal_rate`` is the share of single
-    deletions after which two of the others stand in reversed order, ``first_reversal_rate`` the
-    share of deletions of one that is not first after which another is first (None where all are
-    first). ``time_weight`` is the weight on T where the method has weights.
+    ``first`` is the position of the entry ranked first (of several, the one with the lowest delay
+    cost), ``first_count`` how many are first. ``rank_correlation`` is Kendall's tau-b with the
+    delay cost (None if all are equal). ``reversal_rate`` is the share of single deletions that
+    reverse two of the other entries, ``first_reversal_rate`` the share of deletions of an entry
+    that is not first after which another is first (None if all are first). ``time_weight`` is the
+    weight on T if the method has weights.
     """
 
     method: str
@@ -42,7 +45,7 @@ class MethodResult:
 
 
 def topsis(costs: Floats, weights: Floats) -> Floats:
-    """1 - closeness to the ideal under vector normalisation (Hwang and Yoon 1981)."""
+    """Returns 1 - closeness to the ideal under vector normalisation (Hwang and Yoon 1981)."""
     scaled = weights[..., None, :] * _over(costs, np.sqrt((costs**2).sum(axis=-2, keepdims=True)))
     best, worst = scaled.min(axis=-2, keepdims=True), scaled.max(axis=-2, keepdims=True)
     to_best = np.sqrt(_total((scaled - best) ** 2))
@@ -51,16 +54,16 @@ def topsis(costs: Floats, weights: Floats) -> Floats:
 
 
 def vikor(costs: Floats, weights: Floats) -> Floats:
-    """Q with equal weight on group utility and individual regret (Opricovic 1998)."""
+    """Returns Q with equal weight on group utility and individual regret (Opricovic 1998)."""
     regret = weights[..., None, :] * unit(costs)
     parts = (_total(regret), reduce(np.maximum, np.moveaxis(regret, -1, 0)))
     group, worst = (unit(part[..., None])[..., 0] for part in parts)
-    value: Floats = _STRATEGY * group + (1 - _STRATEGY) * worst
+    value: Floats = _GROUP_UTILITY * group + (1 - _GROUP_UTILITY) * worst
     return value
 
 
 def promethee(costs: Floats, weights: Floats) -> Floats:
-    """Minus the net flow of PROMETHEE II with the usual criterion (Brans and Vincke 1985)."""
+    """Returns minus the net flow of PROMETHEE II, usual criterion (Brans and Vincke 1985)."""
     count = costs.shape[-2]
     ranks = rankdata(costs, axis=-2)
     # Of n entries, those it beats less those that beat it are n + 1 - 2 x its mid-rank.
@@ -70,21 +73,21 @@ def promethee(costs: Floats, weights: Floats) -> Floats:
 
 
 def weighted_sum(costs: Floats, weights: Floats) -> Floats:
-    """Weighted sum of min-max scaled costs."""
+    """Returns the weighted sum of min-max scaled costs."""
     return _total(weights[..., None, :] * unit(costs))
 
 
 def entropy_weights(costs: Floats) -> Floats:
-    """Weights by Shannon's entropy of each criterion's shares (Zeleny 1982): (..., c)."""
+    """Returns weights by the Shannon entropy of each criterion's shares (Zeleny 1982): (..., c)."""
     count = costs.shape[-2]
     share = costs / costs.sum(axis=-2, keepdims=True)
     logs = np.log(np.where(share > 0, share, 1.0))
     spread = 1 + (share * logs).sum(axis=-2) / np.log(max(count, 2))
-    return _shares(np.where(spread > _EQUAL, spread, 0.0))
+    return _shares(np.where(spread > 10**-_DIGITS, spread, 0.0))
 
 
 def critic_weights(costs: Floats) -> Floats:
-    """Weights by contrast and conflict, SD x sum of (1 - r) (Diakoulaki et al. 1995): (..., c)."""
+    """Returns CRITIC weights, SD x sum of (1 - r) (Diakoulaki et al. 1995): (..., c)."""
     scaled = unit(costs)
     centred = scaled - scaled.mean(axis=-2, keepdims=True)
     product = np.swapaxes(centred, -1, -2) @ centred
@@ -95,31 +98,18 @@ def critic_weights(costs: Floats) -> Floats:
 
 
 def pareto(costs: Floats) -> Floats:
-    """Of two criteria: 0 on the front, 1 where another is as good in both and better in one."""
-    order = np.lexsort(np.moveaxis(costs[..., ::-1], -1, 0))
-    second = np.take_along_axis(costs[..., 1], order, axis=-1)
-    first = np.take_along_axis(costs[..., 0], order, axis=-1)
-    least = np.minimum.accumulate(second, axis=-1)
-    before = np.concatenate([np.full((*least.shape[:-1], 1), np.inf), least[..., :-1]], axis=-1)
-    is_new = np.ones(second.shape, dtype=np.bool_)
-    is_new[..., 1:] = (np.diff(first, axis=-1) != 0) | (np.diff(second, axis=-1) != 0)
-    # Entries equal in both stand or fall with the first of them.
-    place = np.where(is_new, np.arange(second.shape[-1]), 0)
-    leader = np.maximum.accumulate(place, axis=-1)
-    dominated: Bools = np.take_along_axis(second >= before, leader, axis=-1)
-    result = np.empty(dominated.shape)
-    np.put_along_axis(result, order, dominated.astype(np.float64), axis=-1)
-    return result
+    """Returns 0 on the Pareto front of two criteria, else 1."""
+    return np.where(pareto_front(costs[..., 0], costs[..., 1]), 0.0, 1.0)
 
 
 def unit(costs: Floats) -> Floats:
-    """Min-max scaled along the list: 0 the lowest, 1 the highest; 0 where all are equal."""
+    """Returns costs scaled to 0 (lowest) to 1 (highest) along the list; 0 where all are equal."""
     low, high = costs.min(axis=-2, keepdims=True), costs.max(axis=-2, keepdims=True)
     return _over(costs - low, high - low)
 
 
 def compare(time_min: Floats, minutes: Floats, delay_cost: Floats) -> list[MethodResult]:
-    """Every method on one list, the delay cost among them.
+    """Returns a result of every method on one list, the delay cost among them.
 
     Args:
         time_min: (n,) T.
@@ -128,87 +118,88 @@ def compare(time_min: Floats, minutes: Floats, delay_cost: Floats) -> list[Metho
     """
     costs = np.stack([time_min, minutes], axis=-1)
     count = len(costs)
-    place = np.arange(count - 1)
-    kept = place + (place >= np.arange(count)[:, None])
-    found = [_judge("delay_cost", delay_cost, delay_cost[kept], kept, delay_cost, None)]
+    index = np.arange(count - 1)
+    # Row i holds the entries that remain when entry i is deleted.
+    kept = index + (index >= np.arange(count)[:, None])
+    results = [_result("delay_cost", delay_cost, delay_cost[kept], kept, delay_cost, None)]
     for name in ("topsis", "vikor", "promethee_2", "sum_entropy", "sum_critic", "pareto"):
-        whole, weight = _run(name, costs)
-        after, _ = _run(name, costs[kept])
-        found.append(_judge(name, whole, after, kept, delay_cost, weight))
-    return found
+        values, weights = _values(name, costs)
+        after, _ = _values(name, costs[kept])
+        time_weight = None if weights is None else float(weights[0])
+        results.append(_result(name, values, after, kept, delay_cost, time_weight))
+    return results
 
 
-def _run(name: str, costs: Floats) -> tuple[Floats, float | None]:
-    """Values and, for a single list, the weight on T."""
+def _values(name: str, costs: Floats) -> tuple[Floats, Floats | None]:
+    """Returns a method's values (..., n) and its weights (..., c), None if it has none."""
     if name == "pareto":
         return pareto(costs), None
-    equal = np.full((*costs.shape[:-2], costs.shape[-1]), 1 / costs.shape[-1])
-    weighing = {"sum_entropy": entropy_weights, "sum_critic": critic_weights}.get(name)
-    weights = weighing(costs) if weighing else equal
+    if name == "sum_entropy":
+        weights = entropy_weights(costs)
+    elif name == "sum_critic":
+        weights = critic_weights(costs)
+    else:
+        weights = np.full((*costs.shape[:-2], costs.shape[-1]), 1 / costs.shape[-1])
     method = {"topsis": topsis, "vikor": vikor, "promethee_2": promethee}.get(name, weighted_sum)
-    return method(costs, weights), float(weights[0]) if weights.ndim == 1 else None
+    return method(costs, weights), weights
 
 
-def _judge(
-    name: str, whole: Floats, after: Floats, kept: Ints, delay_cost: Floats, weight: float | None
+def _result(
+    name: str,
+    values: Floats,
+    after: Floats,
+    kept: Ints,
+    delay_cost: Floats,
+    time_weight: float | None,
 ) -> MethodResult:
-    size = max(float(np.abs(whole).max()), 1e-300)
-    whole, after = np.round(whole / size, 11), np.round(after / size, 11)
-    is_first = whole == whole.min()
-    candidates = np.flatnonzero(is_first)
-    first = int(candidates[delay_cost[candidates].argmin()])
-    tau = kendall(whole, delay_cost)
-    others = ~is_first
-    lost = _is_lost(is_first, after, kept)[others]
+    """Compares values (n,) with the values ``after`` each deletion, (n, n - 1) of entries kept."""
+    scale = max(float(np.abs(values).max()), 1e-300)
+    values, after = np.round(values / scale, _DIGITS), np.round(after / scale, _DIGITS)
+    is_first = values == values.min()
+    firsts = np.flatnonzero(is_first)
+    is_lost = _is_first_lost(is_first, after, kept)[~is_first]
+    correlation = float(kendalltau(values, delay_cost).statistic)
     return MethodResult(
         method=name,
-        first=first,
-        first_count=len(candidates),
-        rank_correlation=None if tau is None else round(tau, 9),
-        reversal_rate=float(_is_reversed(whole, after, kept).mean()),
-        first_reversal_rate=float(lost.mean()) if others.any() else None,
-        time_weight=weight,
+        first=int(firsts[delay_cost[firsts].argmin()]),
+        first_count=len(firsts),
+        rank_correlation=None if np.isnan(correlation) else round(correlation, 9),
+        reversal_rate=float(_is_reversed(values, after, kept).mean()),
+        first_reversal_rate=float(is_lost.mean()) if len(is_lost) else None,
+        time_weight=time_weight,
     )
 
 
-def kendall(one: Floats, other: Floats) -> float | None:
-    """Kendall's tau-b of two rankings (n,); None where either has all entries equal."""
-    signs = [np.sign(values[:, None] - values) for values in (one, other)]
-    size = np.sqrt((signs[0] ** 2).sum() * (signs[1] ** 2).sum())
-    return float((signs[0] * signs[1]).sum() / size) if size else None
+def _is_reversed(values: Floats, after: Floats, kept: Ints) -> Bools:
+    """Returns whether any two of the kept entries are in reversed order: (d,) for d deletions."""
+    order = np.lexsort((after, values[kept]))
+    # Sorted by the old values (equal ones by the new), new values must not fall.
+    sorted_after = np.take_along_axis(after, order, axis=-1)
+    is_reversed: Bools = np.asarray((np.diff(sorted_after, axis=-1) < 0).any(axis=-1))
+    return is_reversed
 
 
-def _is_reversed(whole: Floats, after: Floats, kept: Ints) -> Bools:
-    """Whether two of the kept entries stand in reversed order: (d,) for d deletions."""
-    before = whole[kept]
-    order = np.lexsort((after, before))
-    follow = np.take_along_axis(after, order, axis=-1)
-    # In the old order (equals by the new one) the new values must not fall.
-    fallen: Bools = np.asarray((np.diff(follow, axis=-1) < 0).any(axis=-1))
-    return fallen
-
-
-def _is_lost(is_first: Bools, after: Floats, kept: Ints) -> Bools:
-    """Whether none of the former firsts is first among the kept: (d,)."""
-    leads = after == after.min(axis=-1, keepdims=True)
-    lost: Bools = np.asarray(~(leads & is_first[kept]).any(axis=-1))
-    return lost
+def _is_first_lost(is_first: Bools, after: Floats, kept: Ints) -> Bools:
+    """Returns whether none of the former firsts is first among the kept: (d,)."""
+    is_first_after = after == after.min(axis=-1, keepdims=True)
+    is_lost: Bools = np.asarray(~(is_first_after & is_first[kept]).any(axis=-1))
+    return is_lost
 
 
 def _total(values: Floats) -> Floats:
-    """Sum over criteria, the last axis; a few whole columns add faster than many short rows."""
+    """Returns the sum over criteria, the last axis; adding whole columns is faster than rows."""
     total: Floats = reduce(np.add, np.moveaxis(values, -1, 0))
     return total
 
 
-def _over(above: Floats, below: Floats) -> Floats:
-    """A quotient that is 0 where the divisor is."""
-    safe = np.where(below == 0, 1.0, below)
-    quotient: Floats = np.where(below == 0, 0.0, above / safe)
-    return quotient
+def _over(dividend: Floats, divisor: Floats) -> Floats:
+    """Returns a quotient that is 0 where the divisor is."""
+    quotient: Floats = dividend / np.where(divisor == 0, 1.0, divisor)
+    return np.where(divisor == 0, 0.0, quotient)
 
 
 def _shares(values: Floats) -> Floats:
+    """Returns values divided by their sum; equal shares if it is 0."""
     total = values.sum(axis=-1, keepdims=True)
     equal = np.full(values.shape, 1 / values.shape[-1])
     return np.where(total > 0, _over(values, np.broadcast_to(total, values.shape)), equal)

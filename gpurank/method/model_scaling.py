@@ -1,4 +1,4 @@
-"""Per accelerator model, beside the fleet law: power and Amdahl fits of its scaling.
+"""Power-law and Amdahl fits of each accelerator model's own scaling, beside the fleet law.
 
 docs/method.md, section 4.
 """
@@ -11,17 +11,20 @@ import numpy as np
 import polars as pl
 from scipy.optimize import least_squares
 
-from gpurank.method.settings import Floats, analysis_set, floats
+from gpurank.method.arrays import Floats
+from gpurank.method.configurations import analysis_set, floats
 
 _MINIMUM_COUNTS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class ModelScaling:
-    """How one model's times fall with N; field names are columns of analysis.model_scaling.
+    """Scaling of one accelerator model; field names are columns of analysis.model_scaling.
 
-    ``power_exponent`` is b in AM = a * N^b (0 is perfect scaling). ``serial_share`` is the share
-    of one chip's work that does not divide, in T = T1 * (f + (1 - f) / N).
+    ``power_exponent`` is b in AM = a * N^b (0 is perfect scaling). ``serial_share`` is f in
+    Amdahl's T = T1 * (f + (1 - f) / N), the share of the work that is not parallel.
+    ``power_error`` and ``serial_error`` are median absolute errors of ln AM, so that the two fits
+    can be compared.
     """
 
     accelerator: str
@@ -35,10 +38,9 @@ class ModelScaling:
 
 
 def model_scaling(frame: pl.DataFrame, benchmark: str) -> list[ModelScaling]:
-    """Fits of every model that was filed at three or more counts.
+    """Returns fits of every model that was submitted at three or more counts.
 
-    ``power_error`` and ``serial_error`` are median absolute errors of ln AM, so that the two can
-    be compared with each other. USL's peak is not fitted: its term is zero nearly everywhere.
+    The Universal Scalability Law is not fitted: its coherence term is zero nearly everywhere.
 
     Args:
         frame: columns of metrics.configuration.
@@ -48,9 +50,9 @@ def model_scaling(frame: pl.DataFrame, benchmark: str) -> list[ModelScaling]:
     rows = rows.select("accelerator", "accelerator_count", "accelerator_minutes")
     models = rows.partition_by("accelerator", as_dict=True, maintain_order=True)
     result = []
-    for (name,), own in sorted(models.items()):
-        if own["accelerator_count"].n_unique() >= _MINIMUM_COUNTS:
-            result.append(_fit(name, own))
+    for (name,), group in sorted(models.items()):
+        if group["accelerator_count"].n_unique() >= _MINIMUM_COUNTS:
+            result.append(_fit(name, group))
     return result
 
 

@@ -1,4 +1,4 @@
-"""How far a filed time may be off: run noise, site noise, and their simulated draws.
+"""Uncertainty of a reported time: run noise, site noise, and their simulated draws.
 
 docs/method.md, section 3, has the model and its sources.
 """
@@ -13,7 +13,8 @@ import numpy as np
 import polars as pl
 from scipy.stats import norm
 
-from gpurank.method.settings import Floats, MethodSettings
+from gpurank.method.arrays import Floats
+from gpurank.method.settings import MethodSettings
 
 # Upper bounds of the size tiers in accelerators; the last tier has none.
 _TIERS = (16, 256)
@@ -24,8 +25,8 @@ _MAD_TO_SD = 1.4826
 class RunNoise:
     """Run noise of n results, in natural-log units.
 
-    ``sd`` is the shrunken SD of one run, ``variance`` that of the olympic mean. ``run_count`` and
-    ``dropped_count`` are what a redraw repeats.
+    ``sd`` is the shrunken SD of one run, ``variance`` the variance of the olympic mean.
+    ``run_count`` runs are redrawn, and ``dropped_count`` of them dropped at each end.
     """
 
     sd: Floats
@@ -36,7 +37,7 @@ class RunNoise:
 
 @cache
 def trimmed_mean_factor(run_count: int, dropped_count: int) -> float:
-    """Variance of a normal sample's trimmed mean over the variance of one observation.
+    """Returns the variance of a normal sample's trimmed mean, as a multiple of one observation's.
 
     The asymptotic variance of the trimmed mean (winsorised variance over the kept share), at the
     normal. Within 5 % of the exact value from three runs on; 1/n where nothing is dropped.
@@ -54,7 +55,7 @@ def trimmed_mean_factor(run_count: int, dropped_count: int) -> float:
 
 
 def run_noise(frame: pl.DataFrame, settings: MethodSettings) -> RunNoise:
-    """Run noise of every row, each SD shrunk to the median SD of its size tier.
+    """Returns the run noise of every row, each SD shrunk to the median SD of its size tier.
 
     s^2 = (d0 * s0^2 + (n - 1) * s_i^2) / (d0 + n - 1) with d0 prior degrees of freedom and s0 the
     tier's median over each measurement once. A tier without a measured SD takes the median of all;
@@ -67,17 +68,18 @@ def run_noise(frame: pl.DataFrame, settings: MethodSettings) -> RunNoise:
     """
     runs = [np.log(np.array(r, dtype=np.float64)) for r in frame["run_minutes"].fill_null([])]
     counts = np.array([len(r) for r in runs])
-    raw = np.array([r.std(ddof=1) if len(r) > 1 else np.nan for r in runs])
+    sample_sd = np.array([r.std(ddof=1) if len(r) > 1 else np.nan for r in runs])
     tier = np.digitize(frame["accelerator_count"].to_numpy(), np.array(_TIERS) + 0.5)
-    once = frame["is_independent"].fill_null(False).to_numpy() & np.isfinite(raw)
-    prior = np.full(len(runs), float(np.median(raw[once])) if once.any() else 0.0)
+    is_independent = frame["is_independent"].fill_null(False).to_numpy()
+    usable = is_independent & np.isfinite(sample_sd)
+    prior = np.full(len(runs), float(np.median(sample_sd[usable])) if usable.any() else 0.0)
     for number in np.unique(tier):
-        known = raw[(tier == number) & once]
-        if len(known):
-            prior[tier == number] = np.median(known)
-    own = np.maximum(counts - 1, 0)
-    total = settings.prior_degrees * prior**2 + own * np.nan_to_num(raw) ** 2
-    sd = np.sqrt(total / (settings.prior_degrees + own))
+        in_tier = sample_sd[(tier == number) & usable]
+        if len(in_tier):
+            prior[tier == number] = np.median(in_tier)
+    degrees = np.maximum(counts - 1, 0)
+    total = settings.prior_degrees * prior**2 + degrees * np.nan_to_num(sample_sd) ** 2
+    sd = np.sqrt(total / (settings.prior_degrees + degrees))
     shape = [
         (max(int(n), 1), int(d) if 2 * (d or 0) < n else 0)
         for n, d in zip(counts, frame["dropped_count"].fill_null(0), strict=True)
@@ -87,28 +89,28 @@ def run_noise(frame: pl.DataFrame, settings: MethodSettings) -> RunNoise:
 
 
 def site_noise(frame: pl.DataFrame, settings: MethodSettings) -> float | None:
-    """SD of log time between submitters of the same thing: 1.4826 * median |ln T - cell median|.
+    """Returns the SD of ln T between submitters of equal systems: 1.4826 * median |ln T - median|.
 
     Cells are (round, accelerator, N) with at least ``site_minimum`` entries; None without any.
     """
     cell = ["round_id", "accelerator", "accelerator_count"]
     log = pl.col("score_min").log()
-    off = (
+    deviation = (
         frame.filter(pl.col("accelerator").is_not_null())
         .filter(pl.len().over(cell) >= settings.site_minimum)
-        .select((log - log.median().over(cell)).abs().alias("off"))["off"]
+        .select((log - log.median().over(cell)).abs().alias("deviation"))["deviation"]
     )
-    median = off.median()
+    median = deviation.median()
     return None if median is None else _MAD_TO_SD * float(median)  # type: ignore[arg-type]
 
 
 def generator(settings: MethodSettings, *names: str) -> np.random.Generator:
-    """A stream of its own for each name: an entry's draws do not depend on who else is there."""
+    """Returns a random stream named by ``names``: no entry's draws depend on other entries."""
     return np.random.default_rng([settings.seed, *(zlib.crc32(n.encode()) for n in names)])
 
 
 def run_draws(result_ids: list[str], noise: RunNoise, settings: MethodSettings) -> Floats:
-    """Simulated error of each result's ln T from run noise: (draws, n), centred on 0.
+    """Returns simulated errors of each result's ln T from run noise: (draws, n), centred on 0.
 
     Each draw redraws the runs of the set from a log-normal and takes their olympic mean.
     """
@@ -119,7 +121,7 @@ def run_draws(result_ids: list[str], noise: RunNoise, settings: MethodSettings) 
         if drop > 1:
             normal.sort(axis=1)
             normal = normal[:, drop - 1 : count - drop + 1]
-        # A run a row: whole rows add faster than many short ones.
+        # One row per run, because adding whole rows is faster than summing many short ones.
         runs = np.ascontiguousarray(normal.T)
         runs *= noise.sd[i]
         np.exp(runs, out=runs)
@@ -132,7 +134,7 @@ def run_draws(result_ids: list[str], noise: RunNoise, settings: MethodSettings) 
 
 
 def site_draws(result_ids: list[str], sd: float, settings: MethodSettings) -> Floats:
-    """Simulated error of each result's ln T from its site: (draws, n)."""
+    """Returns simulated errors of each result's ln T from its site: (draws, n)."""
     draws = [generator(settings, name, "site").standard_normal(settings.draws)
              for name in result_ids]  # fmt: skip
     result: Floats = sd * np.stack(draws, axis=1)
@@ -140,6 +142,6 @@ def site_draws(result_ids: list[str], sd: float, settings: MethodSettings) -> Fl
 
 
 def lambda_draws(settings: MethodSettings) -> Floats:
-    """Log-uniform values of lambda, in chips: (draws,)."""
+    """Returns log-uniform values of lambda, in chips: (draws,)."""
     low, high = np.log([settings.lambda_low, settings.lambda_high])
     return np.exp(generator(settings, "lambda").uniform(low, high, settings.draws))

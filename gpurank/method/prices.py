@@ -1,7 +1,7 @@
-"""Rental prices that a person gives: one CSV row an accelerator, provider and region.
+"""Reads a user's rental prices: one CSV row per accelerator, provider and region.
 
 Columns: accelerator, provider, region, per_hour (of one accelerator), currency, date, source. A
-price is used as it is given and shown with its date and source wherever a cost stands on it.
+price is used unchanged, and shown with its date and source beside every cost based on it.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from datetime import date
 from pathlib import Path
 
 COLUMNS = ("accelerator", "provider", "region", "per_hour", "currency", "date", "source")
-_LIMIT_B = 4 << 20
+_MAX_SIZE_B = 4 << 20
 
 
 class PriceError(ValueError):
-    """A price list that cannot be used: says which row and what to do."""
+    """A price list that cannot be used; the message names the row and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """The price of one accelerator for an hour, in ``currency``, on ``on``."""
+    """The price of one accelerator per hour, in ``currency``, on the day ``on``."""
 
     accelerator: str
     provider: str
@@ -36,7 +36,7 @@ class Price:
 
     @property
     def basis(self) -> str:
-        """What stands beside a cost that was made with this price."""
+        """The note to show beside a cost based on this price."""
         where = ", ".join(part for part in (self.provider, self.region) if part)
         return (
             f"{self.per_hour:g} {self.currency} an hour per accelerator on {self.on.isoformat()}, "
@@ -45,16 +45,16 @@ class Price:
 
 
 def read_prices(path: Path) -> dict[str, Price]:
-    """The prices of a file by canonical accelerator; see ``prices_of``.
+    """Reads the prices of a file by canonical accelerator; see ``lowest_prices``.
 
     Raises:
         PriceError: the file cannot be read or used.
     """
     try:
         with path.open("rb") as stream:
-            data = stream.read(_LIMIT_B + 1)
-        if len(data) > _LIMIT_B:
-            raise PriceError(f"{path} is larger than any price list; look whether it is one")
+            data = stream.read(_MAX_SIZE_B + 1)
+        if len(data) > _MAX_SIZE_B:
+            raise PriceError(f"{path} is too large to be a price list; check the path")
         text = io.StringIO(data.decode("utf-8-sig"), newline="")
         reader = csv.DictReader(text, skipinitialspace=True)
         names = [name.strip() for name in reader.fieldnames or ()]
@@ -65,47 +65,47 @@ def read_prices(path: Path) -> dict[str, Price]:
                 f"{path} lacks the column {', '.join(missing)}; "
                 f"a price list has {', '.join(COLUMNS)}"
             )
-        return prices_of(reader, str(path))
+        return lowest_prices(reader, str(path))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise PriceError(f"{path} cannot be read as a price list: {error}") from None
 
 
-def prices_of(rows: Iterable[Mapping[str, str | None]], name: str) -> dict[str, Price]:
-    """The lowest price of each accelerator.
+def lowest_prices(rows: Iterable[Mapping[str, str | None]], name: str) -> dict[str, Price]:
+    """Returns the lowest price of each accelerator.
 
     Args:
         rows: text by column.
-        name: what the list is called in errors; rows are numbered from 2, as lines of a CSV.
+        name: name of the list in errors; rows are numbered from 2, like lines of a CSV.
 
     Raises:
-        PriceError: a value is missing or malformed, an accelerator is not known, the currencies
-            differ, or one provider and region gives two prices of an accelerator.
+        PriceError: a value is missing or malformed, an accelerator is unknown, the currencies
+            differ, or one provider and region has two prices of an accelerator.
     """
-    found: dict[str, Price] = {}
-    seen: dict[tuple[str, str, str], int] = {}
+    prices: dict[str, Price] = {}
+    line_of: dict[tuple[str, str, str], int] = {}
     currency: tuple[str, int] | None = None
     for line, row in enumerate(rows, start=2):
         where = f"{name} line {line}"
         price = _price(row, where)
         key = (price.accelerator, price.provider.casefold(), price.region.casefold())
-        if key in seen:
+        if key in line_of:
             raise PriceError(
                 f"{where}: {price.accelerator} from {price.provider} {price.region} has a price "
-                f"in line {seen[key]} already; keep one"
+                f"in line {line_of[key]} already; keep one"
             )
-        seen[key] = line
+        line_of[key] = line
         if currency is not None and currency[0] != price.currency:
             raise PriceError(
                 f"{where}: {price.currency}, but line {currency[1]} is in {currency[0]}; "
                 "give all prices in one currency"
             )
         currency = currency or (price.currency, line)
-        cheapest = found.get(price.accelerator)
-        if cheapest is None or price.per_hour < cheapest.per_hour:
-            found[price.accelerator] = price
-    if not found:
+        lowest = prices.get(price.accelerator)
+        if lowest is None or price.per_hour < lowest.per_hour:
+            prices[price.accelerator] = price
+    if not prices:
         raise PriceError(f"{name} holds no price")
-    return found
+    return prices
 
 
 def _price(row: Mapping[str, str | None], where: str) -> Price:
@@ -125,15 +125,13 @@ def _price(row: Mapping[str, str | None], where: str) -> Price:
 
 
 def _accelerator(text: str, where: str) -> str:
-    from gpurank.systems.accelerators import identify_accelerator, models
+    # Imported here because it imports polars, which choosing without prices does not need.
+    from gpurank.systems.accelerators import UnknownAcceleratorError, canonical_accelerator
 
-    if text in models():
-        return text
-    match = identify_accelerator(text)
-    if match.method in ("unresolved", "blank"):
-        near = f"; did you mean {match.closest}?" if match.closest else ""
-        raise PriceError(f"{where}: accelerator {text!r} is not known{near}")
-    return str(match.values["accelerator"])
+    try:
+        return canonical_accelerator(text)
+    except UnknownAcceleratorError as error:
+        raise PriceError(f"{where}: {error}") from None
 
 
 def _positive(text: str, where: str) -> float:
@@ -156,4 +154,4 @@ def _day(text: str, where: str) -> date:
     try:
         return date.fromisoformat(text)
     except ValueError:
-        raise PriceError(f"{where}: date {text!r} is not a day written as 2026-11-30") from None
+        raise PriceError(f"{where}: date {text!r} is not a date such as 2026-11-30") from None

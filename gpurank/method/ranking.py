@@ -1,7 +1,7 @@
-"""Stage 3: rank configurations by what they cost when waiting costs something too.
+"""Stage 3: ranks configurations by delay cost.
 
-score = T * (N + lambda) = AM + lambda * T, chip-minutes, lower is better. It is a sum of an entry's
-own numbers, so that no other entry can reorder two. docs/method.md, section 3.
+Delay cost = T x (N + lambda) = AM + lambda x T, in chip-minutes, lower is better. It depends on the
+entry's own numbers only, so that adding an entry never reorders others. docs/method.md, section 3.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from gpurank.method.arrays import Floats, Ints
+from gpurank.method.configurations import floats
 from gpurank.method.noise import (
     RunNoise,
     lambda_draws,
@@ -20,20 +22,22 @@ from gpurank.method.noise import (
     site_noise,
 )
 from gpurank.method.pareto import best_intervals
-from gpurank.method.settings import Floats, Ints, MethodError, MethodSettings, floats
+from gpurank.method.settings import MethodError, MethodSettings
+from gpurank.method.ties import tie_groups
 
-_LEVEL = (0.05, 0.95)
+# Ends of a 90 % interval.
+_LEVELS = (0.05, 0.95)
 _TOP = 5
-# Numbers in an array of draws.
+# Numbers in one block of draws; it should fit into a core's cache.
 _BLOCK = 32_768
 
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """The draws of one benchmark, made once and shared by its lists.
+    """Simulated noise of one benchmark, shared by its lists.
 
-    ``run`` and ``site`` are errors of ln T, (draws, n); ``site`` is None where no cell is large
-    enough to measure it. ``position`` finds a result's column.
+    ``run`` and ``site`` are errors of ln T, (draws, n); ``site`` is None if no cell is large
+    enough to measure it. ``position`` is each result's column.
     """
 
     position: dict[str, int]
@@ -47,8 +51,9 @@ class Noise:
 class Ranked:
     """One entry of a list; field names are the columns of analysis.ranking.
 
-    Ranks share by the minimum. ``best_for_lambda_high`` is None where the interval has no end
-    (or there is none: then ``best_for_lambda_low`` is None too). Intervals hold 90 % of draws.
+    Equal entries share the lowest rank. ``best_for_lambda_high`` is None if the interval has no
+    upper end (or there is none: then ``best_for_lambda_low`` is None too). Rank intervals hold
+    90 % of the draws: of run noise, with site noise, and with the range of lambda too.
     """
 
     result_id: str
@@ -73,14 +78,14 @@ class Ranked:
 
 
 def rankable(frame: pl.DataFrame) -> pl.DataFrame:
-    """Rows that have a score and accelerators, sorted by result_id. CPU-only systems have none."""
+    """Returns rows with a score and accelerators, sorted by result_id; not CPU-only systems."""
     return frame.filter((pl.col("score_min") > 0) & (pl.col("accelerator_count") > 0)).sort(
         "result_id"
     )
 
 
 def unrankable_reason(frame: pl.DataFrame) -> pl.DataFrame:
-    """result_id and reason of rows that stand in no ranking at all."""
+    """Returns result_id and reason of rows that are in no ranking at all."""
     reason = (
         pl.when(pl.col("score_min").is_null() | ~(pl.col("score_min") > 0))
         .then(pl.lit("no score"))
@@ -96,46 +101,27 @@ def unrankable_reason(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.select("result_id", reason.alias("reason")).drop_nulls("reason").sort("result_id")
 
 
-def score(time_min: Floats, accelerator_count: Floats, lambda_chips: float) -> Floats:
-    """T * (N + lambda) in chip-minutes, elementwise."""
+def delay_cost(time_min: Floats, accelerator_count: Floats, lambda_chips: float) -> Floats:
+    """Returns T x (N + lambda) in chip-minutes, elementwise."""
     return time_min * (accelerator_count + lambda_chips)
 
 
 def min_ranks(*keys: Floats) -> Ints:
-    """Ranks 1.. by the keys in turn; entries equal in all of them share the lowest rank."""
+    """Returns ranks 1.. by the keys in turn; entries equal in all of them share the lowest."""
     order = np.lexsort(keys[::-1])
-    same = np.ones(len(order), dtype=np.bool_)
-    for key in keys:
-        same[1:] &= key[order][1:] == key[order][:-1]
-    place = np.arange(1, len(order) + 1)
+    is_new = np.ones(len(order), dtype=np.bool_)
     if len(order):
-        same[0] = False
-    place[same] = 0
+        ordered = np.stack(keys)[:, order]
+        is_new[1:] = (ordered[:, 1:] != ordered[:, :-1]).any(axis=0)
     result = np.empty(len(order), dtype=np.int64)
-    result[order] = np.maximum.accumulate(place)
-    return result
-
-
-def tie_groups(scores: Floats, variances: Floats, quantile: float) -> Ints:
-    """Groups 1.. of entries in ranking order that run noise cannot part from their leader.
-
-    j ties with its group's leader i if ln(score_j / score_i) < quantile * sqrt(v_i + v_j); the
-    first that does not leads the next group.
-    """
-    result = np.empty(len(scores), dtype=np.int64)
-    leader, group = 0, 1
-    for j in range(len(scores)):
-        gap = np.log(scores[j] / scores[leader])
-        if gap > 0 and gap >= quantile * np.sqrt(variances[leader] + variances[j]):
-            leader, group = j, group + 1
-        result[j] = group
+    result[order] = np.maximum.accumulate(np.where(is_new, np.arange(1, len(order) + 1), 0))
     return result
 
 
 def noise(frame: pl.DataFrame, settings: MethodSettings) -> Noise:
-    """Run and site noise of all rankable rows of one benchmark, with their draws.
+    """Returns run and site noise of all rankable rows of one benchmark, with their draws.
 
-    SDs are medians over each measurement once (the analysis set) where there is one.
+    SDs are medians over the analysis set, which holds each measurement once, if there is one.
     """
     rows = rankable(frame)
     runs = run_noise(rows, settings)
@@ -152,10 +138,10 @@ def noise(frame: pl.DataFrame, settings: MethodSettings) -> Noise:
 
 
 def rank(frame: pl.DataFrame, noise: Noise, settings: MethodSettings) -> list[Ranked]:
-    """Rank one list of entries, best first.
+    """Ranks one list of entries, best first.
 
     Args:
-        frame: rows of one benchmark; those without score or accelerators are left out.
+        frame: rows of one benchmark; those without score or accelerators are skipped.
         noise: of the same benchmark, covering these rows.
         settings: lambda, its range and the tie quantile.
 
@@ -167,11 +153,11 @@ def rank(frame: pl.DataFrame, noise: Noise, settings: MethodSettings) -> list[Ra
         raise MethodError("one list ranks one benchmark; times of several do not compare")
     if not len(rows):
         return []
-    rows = _in_order(rows, settings)
+    rows = _sort_by_cost(rows, settings)
     time, count = floats(rows, "score_min"), floats(rows, "accelerator_count")
-    cost = score(time, count, settings.lambda_chips)
+    cost = delay_cost(time, count, settings.lambda_chips)
     ids = rows["result_id"].to_list()
-    columns = np.array([noise.position[name] for name in ids])
+    columns = np.array([noise.position[result_id] for result_id in ids])
     variances = noise.runs.variance[columns]
     ranks, ties = min_ranks(cost, count), tie_groups(cost, variances, settings.tie_quantile)
     best = best_intervals(time, time * count)
@@ -202,15 +188,17 @@ def rank(frame: pl.DataFrame, noise: Noise, settings: MethodSettings) -> list[Ra
     ]
 
 
-def _in_order(rows: pl.DataFrame, settings: MethodSettings) -> pl.DataFrame:
-    """Best first; equal scores by lower N, then path, the order the rows stand in already."""
+def _sort_by_cost(rows: pl.DataFrame, settings: MethodSettings) -> pl.DataFrame:
+    """Returns rows best first; equal costs by lower N, then by path, their order already."""
     count = floats(rows, "accelerator_count")
-    cost = score(floats(rows, "score_min"), count, settings.lambda_chips)
+    cost = delay_cost(floats(rows, "score_min"), count, settings.lambda_chips)
     return rows[np.lexsort((np.arange(len(rows)), count, cost))]
 
 
 @dataclass(frozen=True, slots=True)
 class _Spread:
+    """Rank intervals (2, n) by source of uncertainty; probabilities of rank 1 and the top 5."""
+
     run: Ints
     site: Ints | None
     all: Ints
@@ -221,22 +209,22 @@ class _Spread:
 def _spread(
     log_time: Floats, count: Floats, columns: Ints, noise: Noise, settings: MethodSettings
 ) -> _Spread:
-    """Rank intervals under run noise; with site noise; with lambda's range too."""
+    """Returns rank intervals under run noise; with site noise; with the range of lambda too."""
     size = len(count)
     by_run, by_site, by_all = np.zeros((3, size, size), dtype=np.int64)
-    fixed = log_time + np.log(count + settings.lambda_chips)
-    filed, place = np.unique(count, return_inverse=True)
-    weights = lambda_draws(settings)[:, None]
-    # Some draws at a time, that stay in a core's own cache; a table of counts is not larger.
+    log_cost = log_time + np.log(count + settings.lambda_chips)
+    distinct, index = np.unique(count, return_inverse=True)
+    lambdas = lambda_draws(settings)[:, None]
+    # A block of draws at a time, at least as large as the table of counts that it is added to.
     step = max(_BLOCK // size, size)
     for first in range(0, settings.draws, step):
-        some = slice(first, first + step)
-        run = noise.run[some, columns]
-        site = run if noise.site is None else run + noise.site[some, columns]
-        by_run += rank_counts(fixed + run)
+        block = slice(first, first + step)
+        run = noise.run[block, columns]
+        site = run if noise.site is None else run + noise.site[block, columns]
+        by_run += rank_counts(log_cost + run)
         if noise.site is not None:
-            by_site += rank_counts(fixed + site)
-        by_all += rank_counts(log_time + np.log(filed + weights[some])[:, place] + site)
+            by_site += rank_counts(log_cost + site)
+        by_all += rank_counts(log_time + np.log(distinct + lambdas[block])[:, index] + site)
     return _Spread(
         run=_interval(by_run),
         site=None if noise.site is None else _interval(by_site),
@@ -247,24 +235,18 @@ def _spread(
 
 
 def rank_counts(scores: Floats) -> Ints:
-    """In how many draws entry i has rank j + 1: (n, n) for (draws, n) scores.
+    """Returns in how many draws entry i has rank j + 1: (n, n) for (draws, n) scores.
 
     Equal scores keep the order of the entries.
     """
     count = scores.shape[1]
-    scores = np.ascontiguousarray(scores)
-    order, ordered = np.argsort(scores, axis=1), np.sort(scores, axis=1)
-    # A stable sort takes up to four times as long, and hardly a draw has equals.
-    tied = (ordered[:, 1:] == ordered[:, :-1]).any(axis=1)
-    if tied.any():
-        order[tied] = np.argsort(scores[tied], axis=1, kind="stable")
-    order *= count
-    order += np.arange(count)
-    return np.bincount(order.ravel(), minlength=count * count).reshape(count, count)
+    order = np.argsort(scores, axis=1, kind="stable")
+    cells = order * count + np.arange(count)
+    return np.bincount(cells.ravel(), minlength=count * count).reshape(count, count)
 
 
 def _interval(counts: Ints) -> Ints:
-    """The lowest ranks up to which at least each level's share of draws lies: (2, n)."""
-    held = np.cumsum(counts, axis=1)
-    draws = held[:, -1:]
-    return np.stack([(held < level * draws - 1e-6).sum(axis=1) + 1 for level in _LEVEL])
+    """Returns the lowest ranks with at least each level's share of draws up to them: (2, n)."""
+    cumulative = np.cumsum(counts, axis=1)
+    draws = cumulative[:, -1:]
+    return np.stack([(cumulative < level * draws - 1e-6).sum(axis=1) + 1 for level in _LEVELS])

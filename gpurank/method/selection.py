@@ -1,7 +1,7 @@
-"""Stage 1: which variables of a configuration go with its time and its accelerator-minutes.
+"""Stage 1: selects the variables that are associated with time and with accelerator-minutes.
 
-Greedy forward selection by partial rank correlation, one variable a redundancy group, with the
-round's date forced in as control; stability over resampled submitters. docs/method.md, section 1.
+Greedy forward selection by partial rank correlation, one variable per redundancy group, with the
+round's date as a control; stability over resampled submitters. docs/method.md, section 1.
 """
 
 from __future__ import annotations
@@ -14,22 +14,15 @@ import polars as pl
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 
+from gpurank.method.arrays import Bools, Floats, Ints
+from gpurank.method.configurations import analysis_set, floats
 from gpurank.method.ranks import project_out, rank_covariances, spearman
-from gpurank.method.settings import (
-    Bools,
-    Floats,
-    Ints,
-    MethodError,
-    MethodSettings,
-    analysis_set,
-    floats,
-    one_thread,
-)
+from gpurank.method.settings import MethodError, MethodSettings
 
 Target = Literal["score_min", "accelerator_minutes"]
 TARGETS: tuple[Target, ...] = ("score_min", "accelerator_minutes")
 
-# What a target is computed from or computed of. Such a column explains it by algebra alone.
+# Columns that a target is computed from, or that are computed from it: they explain it by algebra.
 RELATIVES = frozenset(
     {"score_min", "unscaled_min", "accelerator_minutes", "run_minutes", "speedup"}
     | {"throughput_per_s", "throughput_per_accelerator_per_s", "scaling_efficiency"}
@@ -49,18 +42,19 @@ COLUMNS = (
     "node_count",
     "socket_count",
 )
+# Positions in a covariance matrix: the target is 0, then the date, then the candidates.
 _DATE, _FIRST = 1, 2
 
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """What selection says about one candidate.
+    """The result for one candidate.
 
-    ``partial_correlation`` is with the date and the variables selected before this one; for a
-    variable that was not selected, with what had been selected when its group was taken or when
-    selection stopped. ``date_correlation`` is with the date alone. ``stability`` is the share of
-    resamples in which any member of the group was chosen; without resamples it is None, and so is
-    ``is_selected`` of what was chosen.
+    ``partial_correlation`` controls for the date and the variables selected before this one; for a
+    variable that was not selected, for those selected before its group was, or all selected ones.
+    ``date_correlation`` controls for the date alone. ``stability`` is the share of resamples in
+    which any member of the group was chosen; without resamples it is None, and so is
+    ``is_selected`` of a chosen variable.
     """
 
     variable: str
@@ -75,7 +69,7 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """One benchmark and target. ``reason`` says why nothing could be selected, else None."""
+    """The variables of one benchmark and target; ``reason`` is why none could be selected."""
 
     benchmark: str
     target: Target
@@ -86,16 +80,16 @@ class Selection:
 
 
 def candidates(frame: pl.DataFrame, columns: tuple[str, ...] = COLUMNS) -> dict[str, Floats]:
-    """The candidate variables by name: (n,) each, nan where unknown.
+    """Returns the candidate variables by name: (n,) each, nan where unknown.
 
-    CPU vendors have no order, so each becomes an indicator of its own.
+    CPU vendors have no order, so each becomes an indicator variable.
 
     Raises:
-        MethodError: a target's algebraic relative is among the columns.
+        MethodError: a column is computed from a target, or a target from it.
     """
-    barred = RELATIVES & set(columns)
-    if barred:
-        raise MethodError(f"{', '.join(sorted(barred))} cannot predict a time it is made of")
+    relatives = RELATIVES & set(columns)
+    if relatives:
+        raise MethodError(f"{', '.join(sorted(relatives))} cannot predict a time it is made of")
     table = {name: floats(frame, name) for name in columns}
     count = floats(frame, "accelerator_count")
     count = np.where(count > 0, count, np.nan)
@@ -110,7 +104,7 @@ def candidates(frame: pl.DataFrame, columns: tuple[str, ...] = COLUMNS) -> dict[
 
 
 def screen(table: dict[str, Floats], settings: MethodSettings) -> dict[str, str]:
-    """Reasons to drop a candidate before selection, by name: too often missing, or constant."""
+    """Returns why candidates are dropped before selection, by name: missing, or constant."""
     reasons: dict[str, str] = {}
     for name, values in table.items():
         missing = float(np.isnan(values).mean())
@@ -126,27 +120,27 @@ def screen(table: dict[str, Floats], settings: MethodSettings) -> dict[str, str]
 
 
 def redundancy_groups(values: Floats, distance: float) -> Ints:
-    """Group numbers, 1.. by first member: complete linkage on 1 - |Spearman|. (n, p) -> (p,)."""
+    """Returns group numbers (p,), 1.. by first member: complete linkage on 1 - |Spearman|."""
     count = values.shape[1]
     if count < 2:
         return np.ones(count, dtype=np.int64)
-    apart = np.round(1 - np.abs(spearman(values)), 12)
-    np.fill_diagonal(apart, 0)
-    labels = fcluster(linkage(squareform(apart), "complete"), distance, "distance")
-    first = {label: i + 1 for i, label in enumerate(dict.fromkeys(labels.tolist()))}
-    return np.array([first[label] for label in labels.tolist()], dtype=np.int64)
+    distances = np.round(1 - np.abs(spearman(values)), 12)
+    np.fill_diagonal(distances, 0)
+    labels = fcluster(linkage(squareform(distances), "complete"), distance, "distance").tolist()
+    number = {label: i for i, label in enumerate(dict.fromkeys(labels), start=1)}
+    return np.array([number[label] for label in labels], dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)
 class _Path:
-    """Greedy paths of b resamples: chosen (b, steps), -1 after the stop; partials (steps, b, p)."""
+    """Selection in b resamples: chosen (b, steps), -1 after the stop; partials (steps, b, p)."""
 
     chosen: Ints
     partials: Floats
 
 
 def greedy(covariances: Floats, groups: Ints, settings: MethodSettings) -> _Path:
-    """Forward selection in every resample at once.
+    """Runs forward selection in every resample at once.
 
     Args:
         covariances: (b, 2 + p, 2 + p) of target, date and candidates sorted by name.
@@ -167,7 +161,7 @@ def greedy(covariances: Floats, groups: Ints, settings: MethodSettings) -> _Path
         scale = np.sqrt(np.where(usable, rest[:, _FIRST:] * rest[:, [0]], 1.0))
         partial = np.where(usable, left[:, 0, _FIRST:] / scale, 0.0)
         partials.append(partial)
-        # Rounded, so that the order of names and not the last bit decides between equals.
+        # Rounded, so that between equal candidates the name decides, not the last bit.
         strength = np.where(free, np.round(np.abs(partial), 9), -1.0)
         best = strength.argmax(axis=1)
         active = active & (strength.max(axis=1) >= settings.selection_threshold)
@@ -180,7 +174,7 @@ def greedy(covariances: Floats, groups: Ints, settings: MethodSettings) -> _Path
 
 
 def submitter_weights(submitters: list[str], count: int, seed: int) -> Floats:
-    """Row weights of bootstraps over submitters: (count, n), each a whole number."""
+    """Returns whole row weights of bootstraps over submitters: (count, n)."""
     names, index = np.unique(np.array(submitters), return_inverse=True)
     draws = np.random.default_rng(seed).multinomial(
         len(names), np.full(len(names), 1 / len(names)), size=count
@@ -195,52 +189,40 @@ def select(
     settings: MethodSettings,
     columns: tuple[str, ...] = COLUMNS,
 ) -> Selection:
-    """Select the variables that go with a target on a benchmark's analysis set.
+    """Selects the variables associated with a target on a benchmark's analysis set.
 
     Args:
         frame: columns of metrics.configuration.
         benchmark: canonical name.
-        target: score_min (T) or accelerator_minutes (AM); ranks make their logarithm the same.
+        target: score_min (T) or accelerator_minutes (AM); their logarithms have the same ranks.
         settings: thresholds, bootstraps and seed.
         columns: numeric candidate columns; ratios and CPU vendors are added to them.
 
     Raises:
-        MethodError: a candidate is made of the target.
+        MethodError: a candidate is computed from the target.
     """
     rows = analysis_set(frame, benchmark)
     table = candidates(rows, columns)
     submitters = rows["submitter"].fill_null("").to_list()
-    shape = (benchmark, target, len(rows), len(set(submitters)))
-    reason = _too_little(shape[2], shape[3], settings)
+    sample = (benchmark, target, len(rows), len(set(submitters)))
+    reason = too_small(len(rows), len(set(submitters)), settings)
     dropped = dict.fromkeys(table, reason) if reason else screen(table, settings)
     names = [name for name in table if name not in dropped]
-    lost = tuple(Variable(name, dropped_reason=text) for name, text in dropped.items())
+    variables = [Variable(name, dropped_reason=text) for name, text in dropped.items()]
     if not names:
-        return Selection(*shape, lost, reason or "no candidate varies")
+        return Selection(*sample, tuple(variables), reason or "no candidate varies")
     values = np.stack([table[name] for name in names], axis=1)
     groups = redundancy_groups(values, settings.redundancy_distance)
-    # On ranks the order of rounds is their dates, and stays known where a date is not.
-    full = np.column_stack([floats(rows, target), floats(rows, "round_index"), values])
-    with one_thread():
-        path = greedy(rank_covariances(full, np.ones((1, len(rows)))), groups, settings)
-        stability = _stability(full, submitters, groups, settings)
-    found = _describe(names, groups, path, stability, settings)
-    return Selection(*shape, tuple(sorted((*found, *lost), key=lambda v: v.variable)))
+    # Rounds have the ranks of their dates, and an index even where a date is unknown.
+    ranked = np.column_stack([floats(rows, target), floats(rows, "round_index"), values])
+    path = greedy(rank_covariances(ranked, np.ones((1, len(rows)))), groups, settings)
+    stability = _stability(ranked, submitters, groups, settings)
+    variables += _variables(names, groups, path, stability, settings)
+    return Selection(*sample, tuple(sorted(variables, key=lambda v: v.variable)))
 
 
-def _stability(
-    full: Floats, submitters: list[str], groups: Ints, settings: MethodSettings
-) -> dict[int, float] | None:
-    """The share of resamples over submitters that choose each group; None without resamples."""
-    if not settings.selection_bootstraps:
-        return None
-    weights = submitter_weights(submitters, settings.selection_bootstraps, settings.seed)
-    resampled = greedy(rank_covariances(full, weights), groups, settings)
-    taken = np.where(resampled.chosen >= 0, groups[resampled.chosen], 0)
-    return {int(g): float((taken == g).any(axis=1).mean()) for g in groups}
-
-
-def _too_little(row_count: int, submitter_count: int, settings: MethodSettings) -> str | None:
+def too_small(row_count: int, submitter_count: int, settings: MethodSettings) -> str | None:
+    """Returns why a sample is too small for inference over submitters; None if it is not."""
     if row_count < settings.selection_minimum_rows:
         return f"{row_count} rows, {settings.selection_minimum_rows} needed"
     if submitter_count < settings.selection_minimum_submitters:
@@ -248,13 +230,26 @@ def _too_little(row_count: int, submitter_count: int, settings: MethodSettings) 
     return None
 
 
-def _describe(
+def _stability(
+    ranked: Floats, submitters: list[str], groups: Ints, settings: MethodSettings
+) -> dict[int, float] | None:
+    """Returns the share of resamples over submitters that choose each group."""
+    if not settings.selection_bootstraps:
+        return None
+    weights = submitter_weights(submitters, settings.selection_bootstraps, settings.seed)
+    paths = greedy(rank_covariances(ranked, weights), groups, settings)
+    chosen = np.where(paths.chosen >= 0, groups[paths.chosen], 0)
+    return {int(group): float((chosen == group).any(axis=1).mean()) for group in groups}
+
+
+def _variables(
     names: list[str],
     groups: Ints,
     path: _Path,
     stability: dict[int, float] | None,
     settings: MethodSettings,
 ) -> list[Variable]:
+    """Returns the result for each candidate that was not dropped before selection."""
     order = [int(i) for i in path.chosen[0] if i >= 0]
     step_of = {int(groups[i]): step for step, i in enumerate(order)}
     result = []

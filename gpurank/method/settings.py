@@ -1,64 +1,26 @@
-"""The method's settings and what its stages share. docs/method.md has the definitions."""
+"""The settings of the method. docs/method.md has the definitions."""
 
 from __future__ import annotations
 
 import math
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
 
-import numpy as np
-import polars as pl
-from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
-
-from gpurank.settings import Settings
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
-
-# How many blocks of this process are inside ``one_thread``, and the limit that the first one set.
-_INSIDE = threading.Lock()
-_blocks = 0
-_limit: threadpool_limits | None = None
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """BLAS and OpenMP with one thread while the block runs.
-
-    They split sums by thread; with one, a table never depends on the machine. Looking for these
-    libraries takes milliseconds, so only the outermost block of the process does.
-    """
-    global _blocks, _limit
-    with _INSIDE:
-        if not _blocks:
-            _limit = threadpool_limits(1)
-        _blocks += 1
-    try:
-        yield
-    finally:
-        with _INSIDE:
-            _blocks -= 1
-            if not _blocks and _limit is not None:
-                _limit.restore_original_limits()
+from gpurank.settings import DEFAULT_LAMBDA, Settings
 
 
 class MethodError(ValueError):
-    """An input frame or a setting that the method cannot work with."""
+    """An input or a setting that the method cannot work with."""
 
 
 @dataclass(frozen=True, slots=True)
 class MethodSettings:
-    """Every choice of the method that a person may want to change.
+    """Every choice of the method that a user may want to change.
 
-    ``lambda_chips`` is the rental, in chips, that a minute of waiting is worth;
-    ``lambda_low``/``lambda_high`` bound the log-uniform range of it that probabilities average
-    over. With 0 ``…_bootstraps`` what depends on them is None. ``features`` are columns of
-    metrics.configuration, clustered as log10 z-scores.
+    ``seed`` fixes every random draw. ``lambda_chips`` is the rental, in chips, that a minute of
+    waiting is worth; ``lambda_low`` and ``lambda_high`` bound the log-uniform range of lambda that
+    probabilities average over. With 0 ``…_bootstraps`` everything that depends on resamples is
+    None. ``features`` are columns of metrics.configuration, clustered as log10 z-scores.
+    ``tie_quantile`` is the standard normal quantile of the tie rule (gpurank.method.ties).
     """
 
     seed: int = 20240612
@@ -94,7 +56,7 @@ class MethodSettings:
     fleet_bootstraps: int = 200
     outlier_z: float = 4.0
     # ranking
-    lambda_chips: float = 8.0
+    lambda_chips: float = DEFAULT_LAMBDA
     lambda_low: float = 1.0
     lambda_high: float = 64.0
     draws: int = 4000
@@ -103,7 +65,7 @@ class MethodSettings:
     site_minimum: int = 4
 
     def __post_init__(self) -> None:
-        """Refuse values that would give a plausible wrong table."""
+        """Raises MethodError for values that would make a plausible but wrong table."""
         if not 0 < self.lambda_chips < math.inf:
             raise MethodError(f"lambda is a number of chips above 0, not {self.lambda_chips}")
         if not 0 < self.lambda_low < self.lambda_high:
@@ -118,7 +80,7 @@ class MethodSettings:
 
 
 def method_settings(settings: Settings | MethodSettings) -> MethodSettings:
-    """The method's settings of a run's settings; its own are taken as they are."""
+    """Returns the method's settings of a run; MethodSettings are returned unchanged."""
     if isinstance(settings, MethodSettings):
         return settings
     own = MethodSettings(
@@ -132,32 +94,3 @@ def method_settings(settings: Settings | MethodSettings) -> MethodSettings:
     return replace(
         own, selection_bootstraps=count, cluster_bootstraps=count, fleet_bootstraps=count
     )
-
-
-def analysis_set(frame: pl.DataFrame, benchmark: str) -> pl.DataFrame:
-    """A benchmark's analysis set: closed, with accelerators, comparable, each measurement once.
-
-    Sorted by result_id, so that nothing downstream depends on the order rows came in.
-
-    Args:
-        frame: columns of metrics.configuration.
-        benchmark: canonical name.
-    """
-    return frame.filter((pl.col("benchmark") == benchmark) & pl.col("is_in_analysis_set")).sort(
-        "result_id"
-    )
-
-
-def benchmarks(frame: pl.DataFrame) -> list[str]:
-    """The benchmarks of a frame, by name."""
-    return sorted(frame["benchmark"].unique().to_list())
-
-
-def fields(item: Any) -> dict[str, Any]:
-    """A flat dataclass as a row; the standard library's ``asdict`` copies every value deeply."""
-    return {name: getattr(item, name) for name in item.__dataclass_fields__}
-
-
-def floats(frame: pl.DataFrame, column: str) -> Floats:
-    """A numeric or boolean column as float64; null becomes nan."""
-    return frame[column].cast(pl.Float64).to_numpy().astype(np.float64)

@@ -207,6 +207,25 @@ def identify_accelerator(text: str | None, round_id: str | None = None) -> Match
     return Match("unresolved", {}, named.get(near, near) if near else None)
 
 
+class UnknownAcceleratorError(ValueError):
+    """A name that means no known accelerator; the message names the closest one."""
+
+
+def canonical_accelerator(text: str) -> str:
+    """Returns the model that a name written by a user means.
+
+    Raises:
+        UnknownAcceleratorError: it means none.
+    """
+    if text in models():
+        return text
+    match = identify_accelerator(text)
+    if match.method in ("unresolved", "blank"):
+        hint = f"; did you mean {match.closest}?" if match.closest else ""
+        raise UnknownAcceleratorError(f"accelerator {text!r} is not known{hint}")
+    return str(match.values["accelerator"])
+
+
 def _in_rounds(row: dict[str, str], round_id: str | None) -> bool:
     if not row["first_round"]:
         return True

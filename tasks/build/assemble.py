@@ -163,7 +163,7 @@ def _method(each: Each, checks: Checks) -> Run:
     def run(con: duckdb.DuckDBPyConnection, settings: Settings) -> list[ValidationReport]:
         from tasks.method import benchmark as method
 
-        method.run(con, settings, each)
+        method.run_method(con, settings, each)
         return checks.settle()
 
     return run

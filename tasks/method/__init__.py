@@ -1,1 +1,1 @@
-"""The method on the warehouse: one job per benchmark."""
+"""The method on the warehouse, one job per benchmark."""

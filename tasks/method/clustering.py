@@ -1,74 +1,93 @@
-"""Stage 2 on one benchmark: rows of analysis.cluster, cluster_profile and cluster_count."""
+"""Stage 2 on one benchmark: clusters configurations and describes the clusters."""
 
 from __future__ import annotations
 
+from dataclasses import asdict, fields
 from typing import Any
 
 import polars as pl
 
 from gpurank.method.cluster_count import CountProfile, count_note, count_profile
 from gpurank.method.clustering import Clustering, ClusterProfile, cluster, profile
-from gpurank.method.settings import MethodSettings, analysis_set, fields, floats
+from gpurank.method.configurations import analysis_set, floats
+from gpurank.method.settings import MethodSettings
 from tasks.method.tables import Rows
 
 
-def rows(frame: pl.DataFrame, benchmark: str, settings: MethodSettings) -> Rows:
-    """Members, profiles and what speaks for each k; where there are no clusters, the reason.
+def cluster_configurations(frame: pl.DataFrame, benchmark: str, settings: MethodSettings) -> Rows:
+    """Returns rows of analysis.cluster, cluster_profile and cluster_count.
+
+    A benchmark without clusters has one row of cluster_profile, with the reason.
 
     Args:
-        frame: metrics.configuration, of this benchmark at least.
+        frame: rows of metrics.configuration, of this benchmark at least.
+        benchmark: canonical name.
+        settings: of the method.
     """
-    known = analysis_set(frame, benchmark)
-    found = cluster(known, benchmark, settings)
-    if found.features is None:
-        refused = [_refusal(found, len(known))]
-        return {"analysis.cluster": [], "analysis.cluster_profile": refused,
-                "analysis.cluster_count": []}  # fmt: skip
-    owners = known["submitter"].fill_null("").to_list()
-    scores = count_profile(
-        found.features.values, floats(known, "score_min"), owners, benchmark, settings, found
+    rows = analysis_set(frame, benchmark)
+    clustering = cluster(rows, benchmark, settings)
+    if clustering.features is None:
+        return {
+            "analysis.cluster": [],
+            "analysis.cluster_profile": [_without_clusters(clustering, len(rows))],
+            "analysis.cluster_count": [],
+        }
+    counts = count_profile(
+        clustering.features.values,
+        floats(rows, "score_min"),
+        rows["submitter"].fill_null("").to_list(),
+        benchmark,
+        settings,
+        clustering,
     )
     return {
-        "analysis.cluster": _members(found),
-        "analysis.cluster_profile": _profiles(found, known, scores, settings),
-        "analysis.cluster_count": [
-            {"benchmark": benchmark, **fields(score),
-             "is_chosen": score.cluster_count == settings.cluster_count,
-             "bootstrap_count": settings.cluster_bootstraps}
-            for score in scores
+        "analysis.cluster": [
+            {"benchmark": benchmark, "result_id": result_id, "cluster_label": int(label)}
+            for result_id, label in zip(clustering.result_ids, clustering.labels, strict=True)
         ],
-    }  # fmt: skip
-
-
-def _members(found: Clustering) -> list[dict[str, Any]]:
-    return [
-        {"benchmark": found.benchmark, "result_id": name, "cluster_label": int(label)}
-        for name, label in zip(found.result_ids, found.labels, strict=True)
-    ]
+        "analysis.cluster_profile": _profiles(clustering, rows, counts, settings),
+        "analysis.cluster_count": [
+            {
+                "benchmark": benchmark,
+                **asdict(count),
+                "is_chosen": count.cluster_count == settings.cluster_count,
+                "bootstrap_count": settings.cluster_bootstraps,
+            }
+            for count in counts
+        ],
+    }
 
 
 def _profiles(
-    found: Clustering, rows: pl.DataFrame, scores: list[CountProfile], settings: MethodSettings
+    clustering: Clustering,
+    rows: pl.DataFrame,
+    counts: list[CountProfile],
+    settings: MethodSettings,
 ) -> list[dict[str, Any]]:
-    chosen = next((s for s in scores if s.cluster_count == settings.cluster_count), None)
+    chosen = next((c for c in counts if c.cluster_count == settings.cluster_count), None)
     jaccard = chosen.jaccard if chosen else None
-    note = count_note(scores, settings.cluster_count)
+    note = count_note(counts, settings.cluster_count)
     return [
         {
-            **fields(entry),
-            "benchmark": found.benchmark,
-            "jaccard": jaccard[entry.cluster_label - 1] if jaccard else None,
-            "inertia": found.inertia,
+            **asdict(cluster_profile),
+            "benchmark": clustering.benchmark,
+            "jaccard": jaccard[cluster_profile.cluster_label - 1] if jaccard else None,
+            "inertia": clustering.inertia,
             "is_count_stable": chosen.is_stable if chosen else None,
             "count_note": note,
             "row_count": len(rows),
             "reason": None,
         }
-        for entry in profile(found, rows, settings)
+        for cluster_profile in profile(clustering, rows, settings)
     ]
 
 
-def _refusal(found: Clustering, row_count: int) -> dict[str, Any]:
-    more = ("jaccard", "inertia", "is_count_stable", "count_note")
-    blank = dict.fromkeys((*ClusterProfile.__dataclass_fields__, *more))
-    return {**blank, "benchmark": found.benchmark, "row_count": row_count, "reason": found.reason}
+def _without_clusters(clustering: Clustering, row_count: int) -> dict[str, Any]:
+    names = [field.name for field in fields(ClusterProfile)]
+    blank = dict.fromkeys([*names, "jaccard", "inertia", "is_count_stable", "count_note"])
+    return {
+        **blank,
+        "benchmark": clustering.benchmark,
+        "row_count": row_count,
+        "reason": clustering.reason,
+    }

@@ -1,4 +1,4 @@
-"""Read the method's input from a warehouse, write its results back as analysis.* tables."""
+"""Reads the method's input from a warehouse and writes its results as tables of analysis.*."""
 
 from __future__ import annotations
 
@@ -12,59 +12,54 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-# Tables (``schema.name``) of rows, each with every column of the table's contract.
+# Rows by table (``schema.name``), each with every column of the table's contract.
 Rows = dict[str, list[dict[str, Any]]]
 
 
 class MissingInput(RuntimeError):
-    """The warehouse lacks a table that a stage of the method reads: says which and what to do."""
+    """The warehouse lacks a table that the method reads."""
 
 
 def read_configuration(con: duckdb.DuckDBPyConnection) -> pl.DataFrame:
-    """metrics.configuration as a frame, sorted by result_id.
+    """Returns metrics.configuration as a frame, sorted by result_id.
 
     Raises:
-        MissingInput: the table is not there yet; the SQL layers come first.
-    """
-    return read(con, "SELECT * FROM metrics.configuration ORDER BY result_id")
-
-
-def read(con: duckdb.DuckDBPyConnection, query: str) -> pl.DataFrame:
-    """The rows of a query as a frame.
-
-    Raises:
-        MissingInput: a table it reads is not there yet.
+        MissingInput: the table does not exist yet.
     """
     import duckdb
     import polars as pl
 
     try:
-        return pl.DataFrame(con.sql(query).to_arrow_table())
+        query = con.sql("SELECT * FROM metrics.configuration ORDER BY result_id")
     except duckdb.CatalogException as error:
         raise MissingInput(
-            f"the method's input is not there ({str(error).splitlines()[0]}); "
+            f"the method's input is missing ({str(error).splitlines()[0]}); "
             "build the SQL layers up to metrics first"
         ) from error
+    return pl.DataFrame(query.to_arrow_table())
 
 
-def columns(table: str, rows: Iterable[Mapping[str, Any]]) -> pa.Table:
-    """Rows that carry every column of a table's contract, as Arrow."""
+def to_arrow(table: str, rows: Iterable[Mapping[str, Any]]) -> pa.Table:
+    """Returns rows as an Arrow table with the columns and types of the table's contract."""
     import pyarrow as pa
 
     schema = contract(table).arrow_schema()
-    listed = [{name: row[name] for name in schema.names} for row in rows]
-    return pa.Table.from_pylist(listed, schema=schema)
+    columns: dict[str, list[Any]] = {name: [] for name in schema.names}
+    for row in rows:
+        for name, values in columns.items():
+            values.append(row[name])
+    return pa.Table.from_pydict(columns, schema=schema)
 
 
-def write(con: duckdb.DuckDBPyConnection, tables: Mapping[str, pa.Table]) -> dict[str, int]:
-    """Make or replace tables (``schema.name`` to columns) in one commit; gives their rows."""
-    # Here and not above: a process that computes these tables has no use for the warehouse.
+def write_tables(con: duckdb.DuckDBPyConnection, tables: Mapping[str, pa.Table]) -> dict[str, int]:
+    """Creates or replaces tables in one commit; returns the number of rows by table."""
+    # Imported here because the processes that compute these tables never write them.
     from tasks.build.load import one_commit
 
     with one_commit(con):
-        for name, held in tables.items():
+        for name, rows in tables.items():
             con.execute(f"CREATE SCHEMA IF NOT EXISTS {name.partition('.')[0]}")
-            con.register("incoming", held)
+            con.register("incoming", rows)
             con.execute(f"CREATE OR REPLACE TABLE {name} AS SELECT * FROM incoming")  # noqa: S608
             con.unregister("incoming")
-    return {name: held.num_rows for name, held in tables.items()}
+    return {name: rows.num_rows for name, rows in tables.items()}

@@ -204,7 +204,7 @@ class Warehouse:
 def rank(warehouse: Warehouse) -> None:
     """Add clusters and ranks, of few draws, and make the marts again."""
     settings = MethodSettings(draws=20, cluster_starts=2, cluster_bootstraps=2, gap_references=2)
-    method.run(warehouse.con, settings)
+    method.run_method(warehouse.con, settings)
     run_layer(warehouse.con, "marts")
 
 

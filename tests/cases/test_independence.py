@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 from cases.miniature import Mini, Warehouse, build, rank
 
+from gpurank.method.configurations import analysis_set
 from gpurank.method.importance import matched_cpu
 from gpurank.method.noise import site_noise
-from gpurank.method.settings import MethodSettings, analysis_set
+from gpurank.method.settings import MethodSettings
 from tasks.checks.validate import validate_warehouse
 from tasks.method.tables import read_configuration
 

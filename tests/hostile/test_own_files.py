@@ -10,7 +10,7 @@ import pytest
 from cases.miniature import log
 
 from gpurank.answers import own_runs
-from gpurank.answers.own_runs import OwnRunsError, benchmark_of, files_of, logs_of
+from gpurank.answers.own_runs import OwnRunsError, find_benchmark, read_files, read_logs
 from gpurank.method.prices import PriceError, read_prices
 from gpurank.store.rounds_lock import read as read_lock
 
@@ -27,46 +27,46 @@ def test_what_is_no_file_is_no_log(tmp_path: Path) -> None:
     (folder / "result_5.txt").mkdir()
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(folder / "s.txt"))
-        assert [name for name, _ in files_of(folder)] == ["result_0.txt"]
+        assert [name for name, _ in read_files(folder)] == ["result_0.txt"]
 
 
 def test_a_file_larger_than_any_log_is_refused_unread(tmp_path: Path) -> None:
     with (tmp_path / "result_0.txt").open("wb") as stream:
         stream.truncate(1 << 40)
     with pytest.raises(OwnRunsError, match="give the folder"):
-        list(files_of(tmp_path))
+        list(read_files(tmp_path))
 
 
-@pytest.mark.parametrize(("limit", "value"), [("_MOST_FILES", 3), ("_MOST_B", 100)])
+@pytest.mark.parametrize(("limit", "value"), [("_MAX_FILES", 3), ("_MAX_TOTAL_B", 100)])
 def test_a_folder_of_everything_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, value: int
 ) -> None:
     for number in range(4):
         (tmp_path / f"result_{number}.txt").write_bytes(b"x" * 40)
-    assert len(list(files_of(tmp_path))) == 4
+    assert len(list(read_files(tmp_path))) == 4
     monkeypatch.setattr(own_runs, limit, value)
     with pytest.raises(OwnRunsError, match="give the folder"):
-        list(files_of(tmp_path))
+        list(read_files(tmp_path))
 
 
 def test_of_two_scalings_none_is_taken_by_chance() -> None:
     runs = [(f"{name}/result_0.txt", log(30)) for name in ("a", "b")]
     one, other = b'{"scaling_factor": 1.1}', b'{"scaling_factor": 1.2}'
-    assert logs_of([*runs, ("a/scaling.json", one), ("b/scaling.json", one)])[2] == one
+    assert read_logs([*runs, ("a/scaling.json", one), ("b/scaling.json", one)])[2] == one
     with pytest.raises(OwnRunsError, match="differ"):
-        logs_of([*runs, ("a/scaling.json", one), ("b/scaling.json", other)])
+        read_logs([*runs, ("a/scaling.json", one), ("b/scaling.json", other)])
 
 
 def test_a_file_of_marks_alone_is_refused() -> None:
     with pytest.raises(OwnRunsError, match="more than 1,000,000 records"):
-        logs_of([("result_0.txt", b":::MLLOG" * 1_000_001)])
+        read_logs([("result_0.txt", b":::MLLOG" * 1_000_001)])
 
 
 def test_a_name_that_is_no_text_is_a_name(tmp_path: Path) -> None:
     name = os.fsdecode(b"result_\xff.txt")
     (tmp_path / name).write_bytes(log(30))
-    logs, ignored, _ = logs_of(files_of(tmp_path))
-    assert (list(logs), ignored, benchmark_of(logs, None)) == ([name], [], "resnet")
+    logs, ignored, _ = read_logs(read_files(tmp_path))
+    assert (list(logs), ignored, find_benchmark(logs, None)) == ([name], [], "resnet")
 
 
 PRICES = "accelerator,provider,region,per_hour,currency,date,source\n"

@@ -11,7 +11,7 @@ import pytest
 from browser import Browser, find
 from report_pages import entry, page, random_entries
 
-from gpurank.method.ranking import tie_groups
+from gpurank.method.ties import tie_groups
 from gpurank.pages.check import footnote_gaps
 from gpurank.pages.numbers import number, short
 from gpurank.pages.report.benchmark_page import page_html

@@ -42,7 +42,7 @@ def warehouse() -> Iterator[duckdb.DuckDBPyConnection]:
     for layer in ("staging", "core", "metrics"):
         run_layer(con, layer)
     con.execute("DELETE FROM metrics.configuration WHERE benchmark <> 'resnet'")
-    tasks.method.benchmark.run(con, SETTINGS)
+    tasks.method.benchmark.run_method(con, SETTINGS)
     yield con
     con.close()
 

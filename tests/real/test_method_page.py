@@ -47,7 +47,7 @@ def warehouse(benchmark: str | None) -> duckdb.DuckDBPyConnection:
         run_layer(con, layer)
     if benchmark is not None:
         con.execute("DELETE FROM metrics.configuration WHERE benchmark <> ?", [benchmark])
-    tasks.method.benchmark.run(con, MethodSettings())
+    tasks.method.benchmark.run_method(con, MethodSettings())
     prepare_analysis(con)
     run_layer(con, "marts")
     return con

@@ -7,8 +7,8 @@ import math
 import numpy as np
 from markupsafe import Markup
 
-from gpurank.method.fleet import efficiency
-from gpurank.method.mcdm import pareto
+from gpurank.method.fleet_law import efficiency
+from gpurank.method.pareto import pareto_front
 from gpurank.pages.html import Column, Table, breakable, element, link
 from gpurank.pages.numbers import count, fixed, number, short
 from gpurank.pages.report import charts
@@ -31,7 +31,9 @@ def time_against_size(page: Page, title: str) -> Markup:
         )
         for index, entry in enumerate(page.entries)
     ]
-    front = pareto_front([(point.x, point.y) for point in points])
+    coordinates = np.array([(point.x, point.y) for point in points], dtype=np.float64)
+    on_front = coordinates[pareto_front(coordinates[:, 0], coordinates[:, 1])]
+    front = sorted({(float(x), float(y)) for x, y in on_front})
     about = (
         f"{len(points)} results, {number(min(p.x for p in points))} to "
         f"{number(max(p.x for p in points))} accelerators, "
@@ -41,18 +43,11 @@ def time_against_size(page: Page, title: str) -> Markup:
     return charts.plane(points, front, title, about)
 
 
-def pareto_front(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Returns the points that no other equals or beats in both coordinates, by the first one."""
-    is_dominated = pareto(np.array(points, dtype=np.float64))
-    return sorted({point for point, out in zip(points, is_dominated, strict=True) if not out})
-
-
 def efficiency_chart(page: Page, title: str, about: str) -> Markup | None:
     """Returns efficiency against size with the fleet law; None where no law was fitted."""
     law = page.law
     if law is None or law["reason"] is not None:
         return None
-    log_half, log_exponent = math.log(law["half_count"]), math.log(law["exponent"])
     # An entry's efficiency is the law's at its count, corrected by the entry's residual.
     points = [
         charts.Point(
@@ -74,7 +69,7 @@ def efficiency_chart(page: Page, title: str, about: str) -> Markup | None:
         for row in page.marks
     ]
     return charts.efficiency(
-        lambda size: float(efficiency(size, log_half, log_exponent)),
+        lambda size: float(efficiency(size, law["half_count"], law["exponent"])),
         points,
         break_evens,
         title,

@@ -189,7 +189,7 @@ def test_the_page_for_people(
 @pytest.mark.parametrize(
     ("arguments", "code", "told"),
     [
-        (["choose", "-b", "resnet", "--within", "soon"], 2, "'soon' is no length of time"),
+        (["choose", "-b", "resnet", "--within", "soon"], 2, "'soon' is not a duration"),
         (["choose", "-b", "resnet", "--availability", "yes"], 2, "availability is available or"),
         (["choose", "-b", "resnet", "--minute-value", "3"], 2, "give prices with it"),
         (["choose", "-b", "resnet", "--prices", "none.csv"], 2, "cannot be read as a price list"),

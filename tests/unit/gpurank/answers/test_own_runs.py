@@ -11,17 +11,19 @@ from cases.miniature import Mini, Warehouse, build, log, rank
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import gpurank
 from gpurank.answers.own_runs import (
     OwnResult,
     OwnRunsError,
-    benchmark_of,
     canonical,
-    files_of,
-    logs_of,
-    own_result,
+    find_benchmark,
+    read_files,
+    read_logs,
+    score_runs,
 )
-from gpurank.answers.placing import known_accelerator, place
+from gpurank.answers.placing import place
 from gpurank.cli import own_runs as cli_mine
+from gpurank.systems.accelerators import UnknownAcceleratorError, canonical_accelerator
 
 DAY_MS = 86_400_000
 FIVE = (30.0, 31.0, 32.0, 33.0, 90.0)  # olympic mean 32
@@ -35,8 +37,8 @@ def logs(times: tuple[float, ...], **options: Any) -> dict[str, bytes]:
 
 
 def result(files: dict[str, bytes], round_id: str = "v4.0", asked: str | None = None) -> OwnResult:
-    found, ignored, scaling = logs_of(files.items())
-    return own_result(found, ignored, scaling, benchmark_of(found, asked), round_id)
+    found, ignored, scaling = read_logs(files.items())
+    return score_runs(found, ignored, scaling, find_benchmark(found, asked), round_id)
 
 
 def test_the_olympic_mean_of_five() -> None:
@@ -89,7 +91,7 @@ def test_logs_of_other_names_are_taken_where_none_is_called_result() -> None:
     files = {name.replace("result_", "run-").replace("txt", "log"): data
              for name, data in logs(FIVE).items()}  # fmt: skip
     assert result(files).score_min == pytest.approx(32)
-    mixed, ignored, _ = logs_of((logs(FIVE) | {"extra.log": log(1.0)}).items())
+    mixed, ignored, _ = read_logs((logs(FIVE) | {"extra.log": log(1.0)}).items())
     assert len(mixed) == 5 and ignored == ["extra.log"]
 
 
@@ -119,10 +121,10 @@ def test_files_below_a_folder(tmp_path: Path) -> None:
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "result_0.txt").write_bytes(b"1")
     (tmp_path / ".hidden").write_bytes(b"2")
-    assert list(files_of(tmp_path)) == [("b/result_0.txt", b"1")]
-    assert list(files_of(tmp_path / "b" / "result_0.txt")) == [("result_0.txt", b"1")]
+    assert list(read_files(tmp_path)) == [("b/result_0.txt", b"1")]
+    assert list(read_files(tmp_path / "b" / "result_0.txt")) == [("result_0.txt", b"1")]
     with pytest.raises(OwnRunsError, match="does not exist"):
-        list(files_of(tmp_path / "none"))
+        list(read_files(tmp_path / "none"))
 
 
 outcomes = st.tuples(st.integers(1, 60), st.sampled_from(["success", "success", "aborted", None]))
@@ -172,7 +174,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
 
 
 def test_beside_the_published(published: Warehouse) -> None:
-    model = known_accelerator("NVIDIA A100-SXM4-80GB")
+    model = canonical_accelerator("NVIDIA A100-SXM4-80GB")
     # 36 minutes on 8: delay cost 576, between 512 and 640.
     found = place(published.con, result(logs((36.0,) * 5)), model, 8, 8.0)
     assert found.label == "own runs, unreviewed"
@@ -237,6 +239,8 @@ def test_the_laws_time_at_any_count(published: Warehouse) -> None:
 
 
 def test_accelerators_are_known_or_refused() -> None:
-    assert known_accelerator("H100 SXM5 80GB") == "H100 SXM5 80GB"
+    assert canonical_accelerator("H100 SXM5 80GB") == "H100 SXM5 80GB"
+    with pytest.raises(UnknownAcceleratorError, match="'H1000' is not known; did you mean H100"):
+        canonical_accelerator("H1000")
     with pytest.raises(OwnRunsError, match="'H1000' is not known; did you mean H100"):
-        known_accelerator("H1000")
+        gpurank.mine("logs", 8, "H1000")

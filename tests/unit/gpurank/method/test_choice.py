@@ -20,7 +20,7 @@ from gpurank.method.choice import (
     decide,
     parse_minutes,
 )
-from gpurank.method.prices import Price, PriceError, prices_of, read_prices
+from gpurank.method.prices import Price, PriceError, lowest_prices, read_prices
 
 
 def entry(name: str, time: float | None, count: int | None, **given: Any) -> Candidate:
@@ -237,7 +237,7 @@ def test_lengths_of_time(text: str, minutes: float) -> None:
     "text", ["", "2x", "min", "-3min", "0", "1h foo", "1e3", "nan", "3 weeks", "30 45"]
 )
 def test_no_lengths_of_time(text: str) -> None:
-    with pytest.raises(ChoiceError, match="no length of time"):
+    with pytest.raises(ChoiceError, match="not a duration"):
         parse_minutes(text)
 
 
@@ -262,7 +262,7 @@ ROW = {
 
 def test_prices_are_canonical_and_the_lowest_counts() -> None:
     rows = [ROW, {**ROW, "provider": "Q", "per_hour": "2.25"}, {**ROW, "region": "us"}]
-    found = prices_of(rows, "prices.csv")
+    found = lowest_prices(rows, "prices.csv")
     assert list(found) == ["H100 SXM5 80GB"]
     assert found["H100 SXM5 80GB"].provider == "Q"
     assert found["H100 SXM5 80GB"].currency == "USD"
@@ -279,7 +279,7 @@ def test_prices_are_canonical_and_the_lowest_counts() -> None:
         ([{**ROW, "per_hour": "free"}], r"per_hour 'free' is not a number above 0"),
         ([{**ROW, "per_hour": "-1"}], r"per_hour '-1' is not a number above 0"),
         ([{**ROW, "per_hour": "nan"}], r"per_hour 'nan' is not a number above 0"),
-        ([{**ROW, "date": "01.11.2026"}], r"date '01.11.2026' is not a day written as 2026"),
+        ([{**ROW, "date": "01.11.2026"}], r"date '01.11.2026' is not a date such as 2026"),
         ([{**ROW, "date": ""}], r"line 2: date is empty"),
         ([{**ROW, "source": None}], r"line 2: source is empty"),
         ([{**ROW, "currency": "$"}], r"currency '\$' is not a three-letter code"),
@@ -288,7 +288,7 @@ def test_prices_are_canonical_and_the_lowest_counts() -> None:
 )  # fmt: skip
 def test_price_lists_that_cannot_be_used(rows: list[dict[str, Any]], told: str) -> None:
     with pytest.raises(PriceError, match=told):
-        prices_of(rows, "prices.csv")
+        lowest_prices(rows, "prices.csv")
 
 
 def test_price_files(tmp_path: Any) -> None:

@@ -8,17 +8,15 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from sklearn.cluster import KMeans, kmeans_plusplus
+from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
-from sklearn.mixture import GaussianMixture
-from threadpoolctl import threadpool_info, threadpool_limits
+from threadpoolctl import threadpool_limits
 
 from gpurank.method.batched_kmeans import batched_kmeans
-from gpurank.method.cluster_count import CountProfile, _ari, count_note, count_profile
+from gpurank.method.cluster_count import CountProfile, _adjusted_rand, count_note, count_profile
 from gpurank.method.clustering import cluster, cluster_name, profile, restore, scale
-from gpurank.method.mixture import mixture_labels
-from gpurank.method.seeding import first_centres, seeding
-from gpurank.method.settings import MethodError, MethodSettings, floats, one_thread
+from gpurank.method.configurations import floats
+from gpurank.method.settings import MethodError, MethodSettings
 
 SETTINGS = MethodSettings(cluster_starts=20, cluster_bootstraps=30, gap_references=5)
 # Centres of five planted groups: time, accelerators.
@@ -182,7 +180,7 @@ def test_a_k_outside_the_examined_ones_is_examined_too() -> None:
     assert count_note([found[2]], 9).startswith("k = 9 leaves too few")
 
 
-def test_batched_kmeans_reaches_the_librarys_inertia() -> None:
+def test_batched_kmeans_reaches_the_inertia_of_scikit_learn() -> None:
     rng = np.random.default_rng(3)
     points = np.concatenate([rng.normal(c, 0.3, (30, 2)) for c in ((0, 0), (4, 0), (0, 4))])
     weights = rng.multinomial(90, np.full(90, 1 / 90), 6).astype(float)
@@ -195,50 +193,9 @@ def test_batched_kmeans_reaches_the_librarys_inertia() -> None:
     assert own.inertia[0] == pytest.approx(own.inertia[1])
 
 
-@pytest.mark.parametrize("count", [2, 5, 8])
-def test_first_centres_are_the_librarys(count: int) -> None:
-    points = np.random.default_rng(count).normal(size=(70, 3))
-    points[20:40] = points[20]
-    ours = first_centres(points, count, 25, np.random.RandomState(7))
-    random = np.random.RandomState(7)
-    theirs = [kmeans_plusplus(points, count, random_state=random)[0] for _ in range(25)]
-    assert points[ours].tolist() == np.array(theirs).tolist()
-    init = seeding(points, count, 25, np.random.RandomState(7))
-    own = KMeans(count, init=init, n_init=25).fit(points)
-    assert own.inertia_ == KMeans(count, n_init=25, random_state=7).fit(points).inertia_
-
-
-def test_more_centres_than_distinct_points_are_drawn() -> None:
-    points = np.repeat([[0.0, 1.0], [2.0, 3.0]], 5, axis=0)
-    found = first_centres(points, 4, 3, np.random.RandomState(1))
-    assert found.shape == (3, 4)
-    assert found.max() < 10
-
-
-def test_ari_agrees_with_the_library() -> None:
+def test_adjusted_rand_agrees_with_scikit_learn() -> None:
     rng = np.random.default_rng(4)
     a, b = rng.integers(0, 3, 50), rng.integers(0, 3, 50)
     table = np.eye(3)[a].T @ np.eye(3)[b]
-    assert _ari(table) == pytest.approx(adjusted_rand_score(a, b))
-    assert _ari(np.eye(3)[a].T @ np.eye(3)[a]) == 1.0
-
-
-def test_one_thread_holds_until_the_outermost_block_ends() -> None:
-    def limits() -> set[int]:
-        return {library["num_threads"] for library in threadpool_info()}
-
-    with threadpool_limits(2):
-        with one_thread():
-            with one_thread():
-                assert limits() == {1}
-            assert limits() == {1}
-        assert limits() == {2}
-
-
-@pytest.mark.parametrize("count", [2, 5, 8])
-def test_the_mixture_is_the_librarys(count: int) -> None:
-    rng = np.random.default_rng(count)
-    points = np.concatenate([rng.normal(c, 0.4 + c / 9, (30, 2)) for c in range(5)])
-    points[10:20] = points[10]
-    model = GaussianMixture(count, n_init=2, random_state=3, reg_covar=1e-4)
-    assert mixture_labels(points, count, 3).tolist() == model.fit_predict(points).tolist()
+    assert _adjusted_rand(table) == pytest.approx(adjusted_rand_score(a, b))
+    assert _adjusted_rand(np.eye(3)[a].T @ np.eye(3)[a]) == 1.0

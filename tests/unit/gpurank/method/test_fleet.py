@@ -10,13 +10,10 @@ import polars as pl
 import pytest
 from scipy.optimize import least_squares
 
-from gpurank.method.fleet import (
-    break_even,
-    efficiency,
-    fit_fleet,
-)
+from gpurank.method.fleet import fit_fleet
+from gpurank.method.fleet_law import break_even, efficiency
 from gpurank.method.model_scaling import model_scaling
-from gpurank.method.robust_fit import sample, solve
+from gpurank.method.robust_fit import read_sample, solve
 from gpurank.method.settings import MethodSettings
 
 SETTINGS = MethodSettings(fleet_bootstraps=40)
@@ -46,17 +43,17 @@ def planted(configurations: Any, noise: float = 0.03, seed: int = 0) -> pl.DataF
 
 def test_efficiency_by_hand_and_its_inverse() -> None:
     # Nc = 64, g = 1: e(64) = (1 + 1/8) / 2.
-    assert efficiency(64.0, np.log(64), 0.0) == pytest.approx(1.125 / 2)
-    assert efficiency(8.0, np.log(64), 0.3) == pytest.approx(1.0)
+    assert efficiency(64, 64.0, 1.0) == pytest.approx(1.125 / 2)
+    assert efficiency(8, 64.0, 1.35) == pytest.approx(1.0)
     # e = 1/2 at 1 + N/64 = 2.25.
-    assert break_even(0.5, np.log(64), 0.0) == pytest.approx(80)
-    level = float(efficiency(300.0, np.log(90), np.log(0.7)))
-    assert break_even(level, np.log(90), np.log(0.7)) == pytest.approx(300)
+    assert break_even(0.5, 64.0, 1.0) == pytest.approx(80)
+    level = efficiency(300, 90.0, 0.7)
+    assert break_even(level, 90.0, 0.7) == pytest.approx(300)
 
 
 def test_a_planted_law_is_recovered(configurations: Any) -> None:
     law = fit_fleet(planted(configurations), "resnet", SETTINGS)
-    true = float(efficiency(512.0, np.log(HALF), np.log(EXPONENT)))
+    true = efficiency(512, HALF, EXPONENT)
     low, high = law.efficiency_interval(512)
     assert law.efficiency(512) == pytest.approx(true, abs=0.03)
     assert low < law.efficiency(512) < high and high - low < 0.1
@@ -66,8 +63,8 @@ def test_a_planted_law_is_recovered(configurations: Any) -> None:
 
 
 def test_intervals_cover_the_truth_about_as_often_as_they_say(configurations: Any) -> None:
-    true = float(efficiency(512.0, np.log(HALF), np.log(EXPONENT)))
-    half = float(break_even(0.5, np.log(HALF), np.log(EXPONENT)))
+    true = efficiency(512, HALF, EXPONENT)
+    half = break_even(0.5, HALF, EXPONENT)
     settings = MethodSettings(fleet_bootstraps=100)
     inside = np.zeros(2)
     for seed in range(100):
@@ -79,7 +76,7 @@ def test_intervals_cover_the_truth_about_as_often_as_they_say(configurations: An
 
 
 def test_the_solver_finds_the_librarys_optimum(configurations: Any) -> None:
-    data = sample(planted(configurations, 0.2), "resnet", SETTINGS)
+    data = read_sample(planted(configurations, 0.2), "resnet", SETTINGS)
     root = np.sqrt(data.weight)
 
     def residual(p: Any) -> Any:
@@ -98,7 +95,7 @@ def test_the_solver_finds_the_librarys_optimum(configurations: Any) -> None:
 
 
 def test_a_resample_is_the_rows_written_out(configurations: Any) -> None:
-    data = sample(planted(configurations), "resnet", SETTINGS)
+    data = read_sample(planted(configurations), "resnet", SETTINGS)
     start = np.array([[np.log(100), np.log(0.7), 0.1]])
     twice, _, _ = solve(data, np.full((1, len(data.weight)), 2.0), start)
     once, _, _ = solve(data, np.ones((1, len(data.weight))), start)

@@ -4,21 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.ensemble import RandomForestRegressor
 
-from gpurank.method.importance import forest, permutation_importance
+from gpurank.method.importance import group_folds, permutation_importance
 from gpurank.method.settings import MethodSettings
 
 SETTINGS = MethodSettings(importance_trees=8, seed=11)
-
-
-def test_the_forest_is_the_librarys() -> None:
-    rng = np.random.default_rng(0)
-    values, asked = rng.normal(size=(70, 4)), rng.normal(size=(40, 4))
-    target = values[:, 0] - 2 * values[:, 2] + rng.normal(size=70)
-    model = RandomForestRegressor(8, min_samples_leaf=3, random_state=11)
-    expected = model.fit(values, target).predict(asked)
-    assert forest(values, target, asked, SETTINGS) == pytest.approx(expected, abs=1e-12)
 
 
 def test_what_the_target_is_made_of_matters_and_noise_does_not() -> None:
@@ -30,3 +20,20 @@ def test_what_the_target_is_made_of_matters_and_noise_does_not() -> None:
     # Shuffling all that is known of the target costs about twice its variance.
     assert found[2] > 1.2
     assert abs(found[1]) < 0.1 and abs(found[3]) < 0.1
+
+
+def test_a_duplicate_column_does_not_halve_the_importance_of_its_group() -> None:
+    rng = np.random.default_rng(2)
+    values = rng.normal(size=(120, 2))
+    target = 3 * values[:, 1]
+    folds = np.arange(120) % 3
+    alone = permutation_importance(values, target, np.array([1, 2]), folds, "x", SETTINGS)
+    twice = values[:, [0, 1, 1]]
+    grouped = permutation_importance(twice, target, np.array([1, 2, 2]), folds, "x", SETTINGS)
+    assert grouped[2] == pytest.approx(alone[2], rel=0.25)
+
+
+def test_rows_of_one_name_share_a_fold_and_folds_are_about_equal() -> None:
+    # 4, 3, 2 and 1 rows: 4 | 3 | 2 + 1.
+    names = ["a"] * 4 + ["b"] * 3 + ["c"] * 2 + ["d"]
+    assert group_folds(names, 3).tolist() == [0] * 4 + [1] * 3 + [2] * 3

@@ -9,13 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import kendalltau
 
 from gpurank.method.mcdm import (
     compare,
     critic_weights,
     entropy_weights,
-    kendall,
     pareto,
     promethee,
     topsis,
@@ -80,18 +78,6 @@ def test_weighted_sum_by_hand() -> None:
     assert value == pytest.approx([0.6, 0.4, 0.4])
 
 
-small = st.lists(st.tuples(st.integers(1, 5), st.integers(1, 5)), min_size=1, max_size=8)
-
-
-@settings(max_examples=60, deadline=None)
-@given(small)
-def test_the_front_is_what_nothing_dominates(rows: list[tuple[int, int]]) -> None:
-    expected = [
-        float(any(a <= x and b <= y and (a, b) != (x, y) for a, b in rows)) for x, y in rows
-    ]
-    assert pareto(np.array(rows, dtype=np.float64)).tolist() == expected
-
-
 entries = st.lists(
     st.tuples(st.sampled_from([0.5, 1, 2, 7.5, 18, 60]), st.sampled_from([1, 8, 64, 512])),
     min_size=3,
@@ -143,13 +129,3 @@ def test_firsts_and_their_reversals() -> None:
     assert found["vikor"].first == 1 and found["vikor"].first_count == 1
     assert found["vikor"].first_reversal_rate == 0
     assert found["sum_entropy"].time_weight is not None
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=2, max_size=12))
-def test_kendall_is_the_librarys(rows: list[tuple[int, int]]) -> None:
-    one, other = np.array(rows, dtype=float).T
-    expected = kendalltau(one, other).statistic
-    found = kendall(one, other)
-    assert (found is None) == bool(np.isnan(expected))
-    assert found is None or found == pytest.approx(expected, abs=1e-12)

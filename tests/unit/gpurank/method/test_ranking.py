@@ -16,15 +16,15 @@ from gpurank.method.noise import run_noise, site_noise, trimmed_mean_factor
 from gpurank.method.pareto import best_intervals
 from gpurank.method.ranking import (
     Ranked,
+    delay_cost,
     min_ranks,
     noise,
     rank,
     rankable,
-    score,
-    tie_groups,
     unrankable_reason,
 )
 from gpurank.method.settings import MethodError, MethodSettings
+from gpurank.method.ties import tie_groups
 
 SETTINGS = MethodSettings(draws=400)
 
@@ -35,7 +35,7 @@ def ranked(frame: pl.DataFrame, own: MethodSettings = SETTINGS) -> list[Ranked]:
 
 def test_score_is_the_worked_example() -> None:
     # 2.664 min on 64 chips, a minute worth 8 chips: 2.664 * 72 = 191.8 chip-minutes.
-    assert score(np.array([2.664]), np.array([64.0]), 8.0)[0] == pytest.approx(191.808)
+    assert delay_cost(np.array([2.664]), np.array([64.0]), 8.0)[0] == pytest.approx(191.808)
 
 
 def test_order_and_hull_of_three_entries(configurations: Any) -> None:

@@ -17,10 +17,10 @@ from gpurank.method.ranking import (
     rank,
     rank_counts,
     rankable,
-    tie_groups,
     unrankable_reason,
 )
 from gpurank.method.settings import MethodSettings
+from gpurank.method.ties import tie_groups
 
 
 def test_the_uncertainty_of_the_leader_counts_for_a_tie() -> None:

@@ -64,7 +64,7 @@ def warehouse(
     con.register("incoming", frame.to_arrow())
     con.execute("CREATE TABLE metrics.configuration AS SELECT * FROM incoming")
     con.unregister("incoming")
-    tasks.method.benchmark.run(con, own, each)
+    tasks.method.benchmark.run_method(con, own, each)
     return con
 
 
@@ -187,5 +187,5 @@ def test_ranks_within_a_cluster_are_those_of_its_members(configurations: Any) ->
 
 
 def test_a_missing_input_is_one_clear_error() -> None:
-    with pytest.raises(MissingInput, match=r"not there .*build the SQL layers"):
-        tasks.method.benchmark.run(duckdb.connect(), SETTINGS)
+    with pytest.raises(MissingInput, match=r"missing .*build the SQL layers"):
+        tasks.method.benchmark.run_method(duckdb.connect(), SETTINGS)

@@ -8,7 +8,6 @@ import re
 import pytest
 
 from gpurank.pages.report.charts import BreakEven, Point, efficiency, log_axis, plane, ticks
-from gpurank.pages.report.sections import pareto_front
 
 
 def curve(count: float) -> float:
@@ -18,14 +17,6 @@ def curve(count: float) -> float:
 
 def points(*pairs: tuple[float, float]) -> list[Point]:
     return [Point(x, y, index, 1) for index, (x, y) in enumerate(pairs)]
-
-
-def test_the_front_holds_what_nothing_beats_in_both() -> None:
-    assert pareto_front([(8, 30), (16, 20), (16, 25), (32, 20), (64, 5)]) == [
-        (8, 30), (16, 20), (64, 5)
-    ]  # fmt: skip
-    equal = [(8, 10.0), (8, 9.0), (16, 9.0), (16, 5.0), (4, 30.0), (64, 5.0), (128, 1.0), (8, 9.0)]
-    assert pareto_front(equal) == [(4, 30.0), (8, 9.0), (16, 5.0), (128, 1.0)]
 
 
 def test_ticks_stand_inside_the_axis() -> None:
@@ -38,7 +29,7 @@ def test_ticks_stand_inside_the_axis() -> None:
 def test_a_plane_without_a_front_has_none() -> None:
     some = points((8, 30), (64, 5))
     assert 'class="front"' not in plane(some, [], "t", "a")
-    assert 'class="front"' in plane(some, pareto_front([(8, 30), (64, 5)]), "t", "a")
+    assert 'class="front"' in plane(some, [(8.0, 30.0), (64.0, 5.0)], "t", "a")
 
 
 def test_marks_of_the_law_stand_on_its_curve() -> None:
