@@ -16,16 +16,23 @@ Method = Literal["lookup", "rule", "unresolved", "blank"]
 #: Characters of the longest text that is read as a name or an amount.
 LONGEST = 1000
 
+_LONGEST_COMPARED = 120
+_LEAST_LIKENESS = 0.8
+
 _MARK = re.compile(r"\((?:r|tm|c)\)|[®™©]", re.I)
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """What one spelling means: canonical values, how they were found, the closest known name."""
+    """What one spelling means: canonical values, how they were found, the closest known name.
+
+    ``note`` says what in the spelling was overruled, where something was.
+    """
 
     method: Method
     values: dict[str, Any] = field(default_factory=dict)
     closest: str | None = None
+    note: str | None = None
 
 
 BLANK = Match("blank")
@@ -54,10 +61,21 @@ def is_blank(text: str | None) -> bool:
 
 
 def closest(text: str, known: Iterable[str]) -> str | None:
-    """The known name that is spelt most like ``text``; None where none is near."""
+    """Returns the known name of which ``text`` is probably a misspelling; None where none is near.
+
+    Near means at least four fifths of the letters in common (difflib's ratio) and the same digits:
+    a name with other digits is another product, not a misspelt one.
+    """
+    spelling = normal(text)[:_LONGEST_COMPARED]
+    digits = _digits(spelling)
     names = {normal(name): name for name in known}
-    found = difflib.get_close_matches(normal(text)[:120], sorted(names), n=1, cutoff=0.4)
-    return names[found[0]] if found else None
+    candidates = sorted(name for name in names if _digits(name) == digits)
+    near = difflib.get_close_matches(spelling, candidates, n=1, cutoff=_LEAST_LIKENESS)
+    return names[near[0]] if near else None
+
+
+def _digits(text: str) -> str:
+    return "".join(filter(str.isdigit, text))
 
 
 def whole(text: str) -> int | None:

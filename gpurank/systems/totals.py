@@ -174,10 +174,10 @@ def _check_names(
 
 
 def _chip(row: dict[str, Any], total: _Total) -> None:
-    """Memory, link and domain of the accelerator into the row."""
-    match = identify_accelerator(row["accelerator_reported"], row["round_id"])
-    fact = models().get(match.values.get("accelerator", ""), {})
+    """Fill in memory, link and domain of the accelerator."""
     filed = memory_gib(row["accelerator_memory_reported"])
+    match = identify_accelerator(row["accelerator_reported"], row["round_id"], filed)
+    fact = models().get(match.values.get("accelerator", ""), {})
     memory = match.values.get("memory_gb")
     if memory and filed and not 0.8 <= filed / memory <= 1.25:
         total.say(
