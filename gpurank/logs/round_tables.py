@@ -32,7 +32,12 @@ TABLES = ("source_file", "folder", "event", "run", "system", "scaling", "power",
 
 # What shapes the raw tables, beside every module of this package; a change in one of these
 # makes new versions of every round.
-_SHAPING = ("declared/rounds.py", "systems/descriptions.py", "systems/description_text.py")
+_SHAPING = (
+    "declared/rounds.py",
+    "declared/unsafe_text.py",
+    "systems/descriptions.py",
+    "systems/description_text.py",
+)
 _RUN_COLUMNS = tuple(
     column.name
     for column in contract("raw.run").columns

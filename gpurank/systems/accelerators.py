@@ -216,9 +216,7 @@ def _choose(
 
 
 def _has_memory(row: dict[str, str], filed_gib: float) -> bool:
-    return any(
-        abs(size - filed_gib) <= _MEMORY_TOLERANCE * size for size in _accepted_memory(row)
-    )
+    return any(abs(size - filed_gib) <= _MEMORY_TOLERANCE * size for size in _accepted_memory(row))
 
 
 def identify_accelerator(

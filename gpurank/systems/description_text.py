@@ -15,6 +15,8 @@ import warnings
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from gpurank.declared.unsafe_text import EMAIL_ADDRESS
+
 Dialect = Literal["json", "json_trailing_comma", "v06_kv", "v05_entry", "unreadable"]
 Level = Literal["info", "warning", "error"]
 
@@ -27,7 +29,6 @@ _TRAILING_COMMA = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|,(?=\s*+[}\]])', re.
 # Patterns for any text are anchored where a word starts, so that none is scanned twice.
 _KV_LINE = re.compile(r"\s*([A-Za-z_][\w \t.-]*+):\s*(\S.*)")
 _BRACKET = re.compile(r"[\[\](){}]")
-_EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]++@[\w-]+(?:\.[\w-]+)*\.[A-Za-z]{2,}(?![A-Za-z0-9_])")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _PRIVATE_KEY = re.compile(
     r"(?:^|[\W_])(?:poc|e-?mails?|authors?|maintainers?|phone)(?:$|[\W_])|poc_|contact", re.I
@@ -87,13 +88,13 @@ def decode(data: bytes) -> tuple[str, list[SystemIssue]]:
 
 def _is_private(key: str) -> bool:
     """Whether a field's name says that it holds a contact person, or is an address itself."""
-    return bool(_PRIVATE_KEY.search(key) or _EMAIL.search(key))
+    return bool(_PRIVATE_KEY.search(key) or EMAIL_ADDRESS.search(key))
 
 
 def scrub(value: Any) -> Any:
     """A value without contact persons, e-mail addresses and characters UTF-8 cannot hold."""
     if isinstance(value, str):
-        return _EMAIL.sub("[address removed]", _SURROGATE.sub("\ufffd", value))
+        return EMAIL_ADDRESS.sub("[address removed]", _SURROGATE.sub("\ufffd", value))
     if isinstance(value, dict):
         return {scrub(str(k)): scrub(v) for k, v in value.items() if not _is_private(str(k))}
     if isinstance(value, (list, tuple)):

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from gpurank.systems.accelerators import models
 from gpurank.systems.identity import (
     Kind,
-    identity_tables,
     resolve,
     resolve_one,
     spelling_issues,
