@@ -131,7 +131,7 @@ def _round_lines(
 def _benchmark_lines(
     round_id: str, runs: Sequence[SeenRun], rule: BenchmarkRule, rounds: Rounds
 ) -> list[MissingLine]:
-    """Returns the rule and the span of a benchmark that nobody has declared, as its logs suggest."""
+    """Returns a benchmark's undeclared rule, target and span, as its logs suggest them."""
     path, lines = "warehouse/rounds.yml", []
     target = _only_target(runs)
     direction = _direction(runs, target)

@@ -93,7 +93,7 @@ class Folders:
         self._systems.add(path)
 
     def rows(self) -> list[dict[str, Any]]:
-        """Returns the rows of raw.folder by folder_id; adds what is odd about each to the issues."""
+        """Returns the rows of raw.folder by folder_id; adds an issue for each oddity."""
         results: set[tuple[str | None, ...]] = {
             (
                 f.place.submitter_folder,

@@ -183,7 +183,7 @@ def _deciding_evaluation(
 
 def _reported(log: LogView) -> dict[str, Any]:
     """Returns what the log says about itself."""
-    throughput, step_time = log.claimed()
+    throughput, step_time = log.logged_speed()
     return {
         "global_batch_size": log.number("global_batch_size"),
         "train_samples": log.number("train_samples"),

@@ -1,4 +1,4 @@
-"""Rows of ``warehouse/lookups/*.csv`` and the normal form in which spellings are compared."""
+"""Rows of ``warehouse/lookups/*.csv``, and the normal form in which spellings are compared."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ BLANK = Match("blank")
 
 @cache
 def rows(name: str) -> tuple[dict[str, str], ...]:
-    """The rows of one lookup as text, in file order."""
+    """Returns the rows of one lookup as text, in file order."""
     text = files("warehouse").joinpath("lookups", f"{name}.csv").read_text(encoding="utf-8")
     return tuple(csv.DictReader(text.splitlines()))
 
 
 def normal(text: str) -> str:
-    """A spelling without case, trademark signs and repeated blanks."""
+    """Returns a spelling in lower case, without trademark signs and repeated blanks."""
     return " ".join(_MARK.sub(" ", text).casefold().split())
 
 
@@ -56,7 +56,7 @@ def _placeholders() -> frozenset[str]:
 
 
 def is_blank(text: str | None) -> bool:
-    """Whether a filed text says nothing: null, empty or a placeholder such as N/A or TODO."""
+    """Returns whether a filed text is empty: null, blank or a placeholder such as N/A or TODO."""
     return text is None or normal(text) in _placeholders()
 
 
@@ -79,12 +79,15 @@ def _digits(text: str) -> str:
 
 
 def whole(text: str) -> int | None:
+    """Returns a lookup's cell as a whole number; None where it is empty."""
     return int(text) if text else None
 
 
 def number(text: str) -> float | None:
+    """Returns a lookup's cell as a number; None where it is empty."""
     return float(text) if text else None
 
 
 def truth(text: str) -> bool | None:
+    """Returns a lookup's cell as a truth value; None where it is empty."""
     return text == "true" if text else None

@@ -220,7 +220,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
         ("v5.1/Dell/1xXE9680Lx8B200/rgat", "rgat", 39, 0.9 * 94_605_581),
         ("v6.0/NVIDIA/theia_ngpu72_nemo/gpt_oss_20b", "gpt_oss_20b", 39, 500_000),
         ("v6.0/NVIDIA/theia_ngpu72_nemo_reduced_gbs/gpt_oss_20b", "gpt_oss_20b", 41, 500_000),
-        ("v6.0/CoreWeave/gb300_n64/deepseekv3_671b", "deepseekv3_671b", 12 * 1.0208, None),
+        ("v6.0/CoreWeave/gb300_n64/deepseekv3_671b", "deepseekv3_671b", 12 * 1.0208, 90_000),
         ("v6.0/Inventec/p9000g7/llama31_8b", "llama31_8b", 39, None),
         ("v6.0/Krai/isambard_n4/llama2_70b_lora", "llama2_70b_lora", 39, None),
         ("v6.1/NVIDIA/theia/qwen35_397b_grpo", "qwen35_397b_grpo", 12, None),
@@ -331,10 +331,11 @@ def test_a_copied_measurement_is_one(built: Warehouse) -> None:
         ("v1.1/Azure/nd96/ssd", "ssd v0.6 to v1.1"),
         ("v2.1/xFusion/g5500/ssd", "retinanet v2.0 to v5.1"),
         ("v2.1/xFusion/g5500/minigo", "minigo v0.7 to v2.1"),
-        ("v5.1/AMD/mi355x/flux1", "flux1 v5.1 to v6.0"),
-        ("v6.0/Inventec/p9000g7/llama31_8b", "llama31_8b v5.1 to v6.0"),
-        # the official table ends at v6.0: what comes later stands alone until it is declared
-        ("v6.1/NVIDIA/theia/flux1", "flux1 v6.1"),
+        ("v5.1/AMD/mi355x/flux1", "flux1 v5.1 to v6.1"),
+        ("v6.0/Inventec/p9000g7/llama31_8b", "llama31_8b v5.1 to v6.1"),
+        ("v6.1/NVIDIA/theia/flux1", "flux1 v5.1 to v6.1"),
+        # What no table covers stands alone until it is declared.
+        ("v7.0/Newcomer/vr200_n2/llama31_8b", "llama31_8b v7.0"),
         ("v7.0/Newcomer/vr200_n2/world_model_9t", "world_model_9t v7.0"),
     ],
 )

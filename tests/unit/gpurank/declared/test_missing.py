@@ -48,7 +48,7 @@ def test_an_undeclared_round_with_a_new_benchmark_gets_every_line() -> None:
 def test_pasted_lines_are_declarations_and_nothing_is_missing_then() -> None:
     seen = runs("world_model_9t", has_samples_count=True)
     lines = missing_lines("v7.0", seen, [], ROUNDS)
-    document = {key: value for key, value in ROUNDS.document.items()}
+    document = dict(ROUNDS.document)
     for line in lines:
         if line.path.endswith(".csv"):
             (row,) = csv.reader([line.line])
