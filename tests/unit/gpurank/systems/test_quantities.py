@@ -6,7 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpurank.systems.quantities import count, memory_gib, network_gbps
+from gpurank.systems.quantities import (
+    count,
+    is_network_lower_bound,
+    memory_gib,
+    network_gbps,
+)
 
 
 @pytest.mark.parametrize(
@@ -134,3 +139,22 @@ def test_network_that_cannot_be_told(text: str | None) -> None:
 def test_any_text_gives_a_number_or_none(text: str) -> None:
     for value in (count(text), memory_gib(text), network_gbps(text)):
         assert value is None or value >= 0
+
+
+@pytest.mark.parametrize(
+    ("text", "speed", "is_lower_bound"),
+    [
+        ("8x NIC (400Gb/s RDMA over Ethernet), 2x ConnectX-7", 3200, True),
+        ("8x ConnectX-7 400Gb/s", 3200, False),
+        # As many or more ports of unknown speed may be the faster network.
+        ("8x NIC 400Gb/s, 8x ConnectX-8", None, False),
+        ("8x NIC 400Gb/s, 10x ConnectX-8", None, False),
+        ("1x BCM57416 10G RDMA Ethernet Controller, 1x MT2910 Family", None, False),
+        (None, None, False),
+    ],
+)
+def test_few_ports_without_a_speed_make_a_lower_bound(
+    text: str | None, speed: float | None, is_lower_bound: bool
+) -> None:
+    assert network_gbps(text) == speed
+    assert is_network_lower_bound(text) is is_lower_bound
