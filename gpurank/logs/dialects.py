@@ -50,7 +50,7 @@ ABSENT = Raw(b"")
 class Record(NamedTuple):
     """One record. ``value`` and ``metadata`` are JSON text, empty where absent.
 
-    ``key`` is None for an undecodable record, whose raw text stands in ``value``.
+    ``key`` is None for an undecodable record, whose raw text is in ``value``.
     """
 
     time_ms: float | None

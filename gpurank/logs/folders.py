@@ -47,7 +47,7 @@ class Folders:
         """Number of folders seen."""
         return len(self._folders)
 
-    def see(self, place: Place, *, is_read: bool = True) -> None:
+    def add_file(self, place: Place, *, is_read: bool = True) -> None:
         """Counts a file towards its folder, and towards the folder that this one is nested in."""
         if place.folder_id is None:
             return
@@ -68,7 +68,7 @@ class Folders:
             )
             self._folders.setdefault(parent_id, _Folder(parent)).file_count += 1
 
-    def log(self, place: Place, named: str | None) -> None:
+    def add_result_log(self, place: Place, named: str | None) -> None:
         """Adds a result log that was read, and the benchmark that it names."""
         if place.folder_id is None:
             return
@@ -77,18 +77,18 @@ class Folders:
         if named is not None and named.strip():
             folder.named.add(named)
 
-    def extra_log(self, place: Place, *, has_run_start: bool) -> None:
+    def add_extra_log(self, place: Place, *, has_run_start: bool) -> None:
         """Adds a log that lies where a result log would, under another name."""
         below = place.path.removeprefix(f"{place.folder_id}/")
         if place.folder_id is not None and "/" not in below and has_run_start:
             self._folders[place.folder_id].extra_run_count += 1
 
-    def checker_params(self, place: Place, text: str | None) -> None:
+    def add_checker_params(self, place: Place, text: str | None) -> None:
         """Adds what the submission told MLCommons' package checker to do differently."""
         if place.folder_id is not None:
             self._folders[place.folder_id].checker_params = text
 
-    def system(self, path: str) -> None:
+    def add_system(self, path: str) -> None:
         """Adds a system description."""
         self._systems.add(path)
 
@@ -173,7 +173,7 @@ class Folders:
         if source == "log" and key in results:
             return f"logs without a benchmark folder beside the folder {benchmark!r}"
         if rule.basis == "unknown" and not folder.result_log_count:
-            return "no benchmark of this name is known and no result log stands in it"
+            return "no benchmark of this name is known, and it holds no result log"
         return None
 
     def _note(

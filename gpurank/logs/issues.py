@@ -56,7 +56,7 @@ class Issues:
         """Returns the rows, sorted by kind, file, line and message."""
         return [self._rows[key] for key in sorted(self._rows)]
 
-    def of_run(
+    def add_run(
         self,
         path: str,
         place: Place,

@@ -34,7 +34,7 @@ _CHECKER_PARAMS = "package_checker_params"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where one file stands in a round.
+    """Where one file belongs in a round.
 
     ``system_path_part`` is the name of the folder below results/, ``system_folder`` the name of the
     system. ``benchmark_folder`` is None for files above that level. ``folder_id`` is the path of

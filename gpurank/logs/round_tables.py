@@ -130,14 +130,14 @@ class _RoundReader:
     def take(self, file: Named, reading: Reading) -> None:
         """Adds one file and what was read in it."""
         place = reading.place
-        self.folders.see(place, is_read=reading.refusal is None)
+        self.folders.add_file(place, is_read=reading.refusal is None)
         ignored: str | None
         if reading.refusal is not None:
             kind, ignored = "withheld", reading.refusal
-            self._withheld(file.path, place, reading.refusal)
+            self._add_withheld(file.path, place, reading.refusal)
         else:
             self._note_undecodable(file.path, reading)
-            kind, ignored = self._read(file.path, reading)
+            kind, ignored = self._add_content(file.path, reading)
         self.rows["source_file"].append(
             {
                 "path": file.path,
@@ -150,7 +150,7 @@ class _RoundReader:
             }
         )
 
-    def _withheld(self, path: str, place: Place, reason: str) -> None:
+    def _add_withheld(self, path: str, place: Place, reason: str) -> None:
         """Adds a file that was not read; nothing is guessed about what it would have changed."""
         if place.kind in ("result_log", "system_description", "scaling", "power"):
             message = f"the file was not read: {reason}"
@@ -176,28 +176,28 @@ class _RoundReader:
                 reading.place.folder_id,
             )
 
-    def _read(self, path: str, reading: Reading) -> tuple[str, str | None]:
+    def _add_content(self, path: str, reading: Reading) -> tuple[str, str | None]:
         """Adds a file that was read; returns its kind and why it adds no row, if it adds none."""
         place = reading.place
         if reading.run is not None and reading.rule is not None:
-            self._run(path, place, reading.run, reading.rule)
+            self._add_run(path, place, reading.run, reading.rule)
         elif reading.description is not None:
-            self._system(path, place, reading.description)
+            self._add_system(path, place, reading.description)
         elif reading.scaling is not None:
-            self._scaling(path, place, reading.scaling)
+            self._add_scaling(path, place, reading.scaling)
         elif place.kind == "power":
-            return self._power(path, place, reading.power)
+            return self._add_power(path, place, reading.power)
         elif place.kind == "checker_params":
-            self.folders.checker_params(place, reading.checker_params)
+            self.folders.add_checker_params(place, reading.checker_params)
         elif place.kind == "marker":
             return "marker", "an empty file that marks a folder"
         elif place.kind == "submission":
             return "submission", "only names the submission's contact persons"
         else:
-            return self._extra(path, reading)
+            return self._add_extra_file(path, reading)
         return place.kind, None
 
-    def _extra(self, path: str, reading: Reading) -> tuple[str, str]:
+    def _add_extra_file(self, path: str, reading: Reading) -> tuple[str, str]:
         """Adds a file without a row of its own, with an issue where it looks like a log."""
         place = reading.place
         if "scaling" in path.rpartition("/")[2].lower():
@@ -208,12 +208,12 @@ class _RoundReader:
         if place.folder_id is None and reading.has_run_start:
             message = "this log of a run is in no result folder, so it does not count"
             self.issues.add("warning", "log_outside_results", message, path)
-        self.folders.extra_log(place, has_run_start=reading.has_run_start)
+        self.folders.add_extra_log(place, has_run_start=reading.has_run_start)
         return "extra_log", "not named and placed as a result log (result_*.txt)"
 
-    def _run(self, path: str, place: Place, facts: RunFacts, rule: BenchmarkRule) -> None:
-        self.folders.log(place, facts.benchmark_reported)
-        self.issues.of_run(path, place, facts, rule, self.rounds, self.round.round_id)
+    def _add_run(self, path: str, place: Place, facts: RunFacts, rule: BenchmarkRule) -> None:
+        self.folders.add_result_log(place, facts.benchmark_reported)
+        self.issues.add_run(path, place, facts, rule, self.rounds, self.round.round_id)
         row = {name: getattr(facts, name) for name in _RUN_COLUMNS}
         self.rows["run"].append(
             {
@@ -224,8 +224,8 @@ class _RoundReader:
             }
         )
 
-    def _system(self, path: str, place: Place, description: Description) -> None:
-        self.folders.system(path)
+    def _add_system(self, path: str, place: Place, description: Description) -> None:
+        self.folders.add_system(path)
         for issue in description.issues:
             self.issues.add(issue.level, issue.kind, issue.message, path, issue.line_number)
         self.rows["system"].append(
@@ -240,7 +240,7 @@ class _RoundReader:
             }
         )
 
-    def _scaling(self, path: str, place: Place, scaling: Scaling) -> None:
+    def _add_scaling(self, path: str, place: Place, scaling: Scaling) -> None:
         factor, problem = scaling
         if problem is not None:
             level, kind, message = problem
@@ -249,7 +249,9 @@ class _RoundReader:
             {"path": path, "folder_id": place.folder_id, "scaling_factor": factor}
         )
 
-    def _power(self, path: str, place: Place, facts: PowerFacts | None) -> tuple[str, str | None]:
+    def _add_power(
+        self, path: str, place: Place, facts: PowerFacts | None
+    ) -> tuple[str, str | None]:
         if facts is None:
             return "stray", "in a power folder, but without readings"
         if facts.energy_j is None and (facts.reading_count or facts.device_kind == "total"):

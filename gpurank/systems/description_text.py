@@ -183,9 +183,9 @@ def literal(text: str) -> Any:
 
 def _conflicts(tree: Any, text: str) -> list[SystemIssue]:
     """Returns an issue for each key that one object names twice with different values."""
-    found: list[SystemIssue] = []
+    issues: list[SystemIssue] = []
     stack: list[tuple[Any, str]] = [(tree, "")]
-    while stack and len(found) < _SHOWN_CONFLICTS:
+    while stack and len(issues) < _SHOWN_CONFLICTS:
         node, where = stack.pop()
         if isinstance(node, _Pairs):
             for key, first, last in node.conflicts[:_SHOWN_CONFLICTS]:
@@ -193,11 +193,11 @@ def _conflicts(tree: Any, text: str) -> list[SystemIssue]:
                 line = text.count("\n", 0, at) + 1 if at >= 0 else None
                 a, b = (str(scrub(value))[:80] for value in (first, last))
                 message = f"{where}{key} is filed twice, as {a!r} and {b!r}; the last one counts"
-                found.append(SystemIssue("warning", "system_duplicate_key", scrub(message), line))
+                issues.append(SystemIssue("warning", "system_duplicate_key", scrub(message), line))
             stack.extend((value, f"{where}{key}.") for key, value in node.items())
         elif isinstance(node, list):
             stack.extend((value, where) for value in node)
-    return found
+    return issues
 
 
 def _as_json(text: str) -> Tree | None:

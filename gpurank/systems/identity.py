@@ -253,14 +253,18 @@ def identity_tables(
     tables: dict[str, pl.DataFrame] = {kind: spelling_table(kind, systems) for kind in kinds}
     system_total = totals(systems, issues)
     system_accelerator = system_accelerators(systems)
-    found = [spelling_issues(tables, systems), total_issues(system_total), note_issues(systems)]
+    found_issues = [
+        spelling_issues(tables, systems),
+        total_issues(system_total),
+        note_issues(systems),
+    ]
     if platforms is not None:
-        found.append(platform_issues(platforms, system_accelerator))
+        found_issues.append(platform_issues(platforms, system_accelerator))
     return {
         **{f"identity.{kind}": table for kind, table in tables.items()},
         "identity.system_accelerator": system_accelerator,
         "identity.system_total": system_total,
-        "identity.issue": pl.concat(found),
+        "identity.issue": pl.concat(found_issues),
     }
 
 

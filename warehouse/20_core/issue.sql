@@ -55,6 +55,23 @@ ANTI JOIN lookup.samples AS samples
 
 UNION ALL BY NAME
 SELECT
+    result.round_id,
+    'info' AS level,
+    'span_not_declared' AS kind,
+    concat(
+        'warehouse/rounds.yml has no comparable span of ', result.benchmark, ' in ',
+        result.round_id, ', so it is compared with no other round'
+    ) AS message,
+    result.folder_id AS source_file,
+    result.result_id
+FROM core.result AS result
+JOIN lookup.round AS round USING (round_id)
+ANTI JOIN lookup.comparable_span AS span
+    ON result.benchmark = span.benchmark
+    AND round.round_number BETWEEN span.first_number AND span.last_number
+
+UNION ALL BY NAME
+SELECT
     round_id,
     'warning' AS level,
     'division_unknown' AS kind,
