@@ -33,8 +33,6 @@ COUNTED_BENCHMARKS_SQL = """
     WHERE round.round_id = ?
 """
 
-_COUNTER_UNITS = {"samples_count": "sample", "epoch_num": "epoch", "step_num": "step"}
-
 
 @dataclass(frozen=True, slots=True)
 class SeenRun:
@@ -141,7 +139,6 @@ def _benchmark_lines(
         values = [f"runs: {usual_count}", "drop: 1", "max_nonconverged: 1"]
         values += [f"direction: {direction}"] if direction else []
         values += [f"target: {target:g}"] if target is not None else []
-        values.append(f"unit: {_COUNTER_UNITS.get(_counter(runs), 'sample')}")
         unknown = ["direction"] * (direction is None) + ["target"] * (target is None)
         check = "runs, drop and max_nonconverged are those of the logs and the usual ones"
         check += f"; the logs do not state {' and '.join(unknown)}" if unknown else ""

@@ -1,7 +1,7 @@
-"""Reads a round's files, each by itself.
+"""What a round's files hold, each by itself.
 
-No file needs another one here, so that several processes can share the work. What follows from
-the files together is found by gpurank.logs.round_tables.
+Nothing here knows of another file, so that files may be read by several processes; what follows
+from them together is gpurank.logs.round_tables's.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ class SourceFileLike(Named, Protocol):
 class Reading:
     """What one file holds; most files hold one kind of thing or nothing.
 
-    ``refusal`` says why a file was not read. ``run`` and ``rule`` are set for a result log,
-    ``power`` for a power log, ``description``, ``scaling`` (see read_scaling) and
-    ``checker_params`` for files of those kinds.
+    ``refusal`` says why a file was not read. ``run`` and ``rule`` are there for a result log,
+    ``power`` for a power log that is one, ``description``, ``scaling`` (as read_scaling gives it)
+    and ``checker_params`` for files of that kind.
     """
 
     place: Place
@@ -87,7 +87,7 @@ def chunks(files: Iterable[SourceFileLike]) -> Iterator[list[SourceFileLike]]:
 def read_files(
     files: Sequence[SourceFileLike], round_: Round, rounds: Rounds
 ) -> tuple[list[Reading], pa.RecordBatch | None]:
-    """Reads some files; returns what each holds and their rows of raw.event (None without any).
+    """A reading of each file, and the rows of raw.event of all of them; None where there are none.
 
     Args:
         files: some of a round's files.
@@ -102,16 +102,14 @@ def read_files(
         if refusal is None and place.kind in ("result_log", "extra_log", "power"):
             records = read_log(file.data)
             events.add(file.path, records)
-            readings.append(_read_log_file(file, place, records, round_, rounds))
-        elif refusal is not None:
-            readings.append(Reading(place, refusal=refusal))
+            readings.append(_log(file, place, records, round_, rounds))
         else:
-            readings.append(_read_other_file(file, place))
+            readings.append(Reading(place, refusal) if refusal else _other(file, place))
     return readings, events.batch()
 
 
-def _read_other_file(file: SourceFileLike, place: Place) -> Reading:
-    """Reads a file that is not a log."""
+def _other(file: SourceFileLike, place: Place) -> Reading:
+    """The reading of a file that is no log."""
     if place.kind == "system_description":
         return Reading(place, description=read_description(file.data, file.path))
     if place.kind == "scaling":
@@ -121,13 +119,10 @@ def _read_other_file(file: SourceFileLike, place: Place) -> Reading:
     return Reading(place)
 
 
-def _read_log_file(
+def _log(
     file: SourceFileLike, place: Place, records: Records, round_: Round, rounds: Rounds
 ) -> Reading:
-    undecodable_count = records.is_decodable.count(False)
-    undecodable_line = None
-    if undecodable_count:
-        undecodable_line = records.line_number[records.is_decodable.index(False)]
+    bad = records.is_decodable.count(False)
     run = rule = power = None
     if place.kind == "result_log":
         folder = place.benchmark_folder or LogView(records).benchmark() or ""
@@ -137,11 +132,12 @@ def _read_log_file(
         power = power_facts(file.data, records, file.path.rpartition("/")[2])
     return Reading(
         place,
-        record_count=len(records),
-        undecodable_count=undecodable_count,
-        undecodable_line=undecodable_line,
-        has_run_start="run_start" in records.key,
-        run=run,
-        rule=rule,
-        power=power,
+        None,
+        len(records),
+        bad,
+        records.line_number[records.is_decodable.index(False)] if bad else None,
+        "run_start" in records.key,
+        run,
+        rule,
+        power,
     )

@@ -37,7 +37,7 @@ def test_an_undeclared_round_with_a_new_benchmark_gets_every_line() -> None:
          "  v7.0: {published_on: 2027-06-16, benchmarks: [world_model_9t]}"),
         ("warehouse/rounds.yml", "under benchmarks",
          "  world_model_9t: {runs: 5, drop: 1, max_nonconverged: 1, direction: lower, "
-         "target: 3, unit: sample}"),
+         "target: 3}"),
         ("warehouse/rounds.yml", "under comparable_spans",
          "  - {benchmark: world_model_9t, first: v7.0, last: v7.0}"),
         ("warehouse/lookups/samples.csv", "as a new row",
@@ -70,12 +70,10 @@ def test_pasted_lines_are_declarations_and_nothing_is_missing_then() -> None:
 @pytest.mark.parametrize(
     ("values", "rule", "check"),
     [
-        ({"quality": 3.1}, "direction: higher, target: 3, unit: sample", "usual ones"),
-        ({"target_reported": None}, "max_nonconverged: 1, unit: sample",
+        ({"quality": 3.1}, "direction: higher, target: 3", "usual ones"),
+        ({"target_reported": None}, "max_nonconverged: 1",
          "the logs do not state direction and target"),
-        ({"is_converged": False}, "target: 3, unit: sample", "do not state direction"),
-        ({"has_epoch_num": True}, "target: 3, unit: epoch", ""),
-        ({"has_step_num": True}, "target: 3, unit: step", ""),
+        ({"is_converged": False}, "target: 3", "do not state direction"),
     ],
 )  # fmt: skip
 def test_a_line_says_what_the_logs_say_and_no_more(
@@ -115,3 +113,16 @@ def test_a_benchmark_without_a_target_or_a_counter() -> None:
         ("in the entry of llama31_8b under benchmarks", "target: 3"),
         ("as a new row", "llama31_8b,v6.0,,1,none,,,0,none,,,,false,"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("counter", "row"),
+    [
+        ("has_samples_count", "new,v6.0,,1,samples_count,0,,0,none,1,,,true,"),
+        ("has_step_num", "new,v6.0,,1,step_num,0,,0,global_batch_size,1,,,true,"),
+        ("has_epoch_num", "new,v6.0,,1,epoch_num,0,,0,train_samples,1,,,true,"),
+    ],
+)
+def test_a_counter_becomes_a_row_of_samples_csv(counter: str, row: str) -> None:
+    lines = missing_lines("v6.0", runs("new", **{counter: True}), [], ROUNDS)
+    assert [line.line for line in lines if line.path.endswith("samples.csv")] == [row]
