@@ -219,6 +219,18 @@ def _has_memory(row: dict[str, str], filed_gib: float) -> bool:
     return any(abs(size - filed_gib) <= _MEMORY_TOLERANCE * size for size in _accepted_memory(row))
 
 
+def _closest_model(text: str, key: str) -> str | None:
+    """Returns the model whose chip has the name, or nearly the name, of an unresolved spelling."""
+    keys = models_by_key()
+    words = [key, *_WORD.findall(normal(text))]
+    near = next((word for word in words if word in keys), None) or closest(key, keys)
+    if near is None:
+        return None
+    names = [row["model"] for row in keys[near] if row["is_fallback"] != "true"]
+    spelling = normal(text)
+    return max(names, key=lambda name: SequenceMatcher(None, spelling, normal(name)).ratio())
+
+
 def identify_accelerator(
     text: str | None, round_id: str | None = None, memory_gib: float | None = None
 ) -> Match:
@@ -241,7 +253,7 @@ def identify_accelerator(
     stated = _read_name(text)
     fitting, note = _fitting_models(stated)
     for row in _spellings().get(normal(text), ()):
-        if _is_in_rounds(row, round_id):
+        if _in_rounds(row, round_id):
             model = models()[row["model"]]
             if model["is_fallback"] == "true" and memory_gib:
                 narrowed = _choose(fitting, stated, memory_gib)
@@ -254,19 +266,7 @@ def identify_accelerator(
     return Match("unresolved", {}, _closest_model(text, stated.key))
 
 
-def _closest_model(text: str, key: str) -> str | None:
-    """Returns the model whose chip has the name, or nearly the name, of an unresolved spelling."""
-    keys = models_by_key()
-    words = [key, *_WORD.findall(normal(text))]
-    near = next((word for word in words if word in keys), None) or closest(key, keys)
-    if near is None:
-        return None
-    names = [row["model"] for row in keys[near] if row["is_fallback"] != "true"]
-    spelling = normal(text)
-    return max(names, key=lambda name: SequenceMatcher(None, spelling, normal(name)).ratio())
-
-
-def _is_in_rounds(row: dict[str, str], round_id: str | None) -> bool:
+def _in_rounds(row: dict[str, str], round_id: str | None) -> bool:
     if not row["first_round"]:
         return True
     if round_id is None:
