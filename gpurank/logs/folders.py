@@ -84,7 +84,7 @@ class Folders:
             self._folders[place.folder_id].extra_run_count += 1
 
     def add_checker_params(self, place: Place, text: str | None) -> None:
-        """Adds what the submission told MLCommons' package checker to do differently."""
+        """Adds a submission's instructions to MLCommons' package checker (one line)."""
         if place.folder_id is not None:
             self._folders[place.folder_id].checker_params = text
 

@@ -63,19 +63,23 @@ def is_blank(text: str | None) -> bool:
 def closest(text: str, known: Iterable[str]) -> str | None:
     """Returns the known name of which ``text`` is probably a misspelling; None where none is near.
 
-    Near means at least four fifths of the letters in common (difflib's ratio) and the same digits:
-    a name with other digits is another product, not a misspelt one.
+    Near means at least four fifths of the letters in common (difflib's ratio), and the same digits
+    or one too many or too few: a name with other digits is another product, not a misspelt one.
     """
     spelling = normal(text)[:_LONGEST_COMPARED]
-    digits = _digits(spelling)
     names = {normal(name): name for name in known}
-    candidates = sorted(name for name in names if _digits(name) == digits)
+    candidates = sorted(name for name in names if _have_near_digits(spelling, name))
     near = difflib.get_close_matches(spelling, candidates, n=1, cutoff=_LEAST_LIKENESS)
     return names[near[0]] if near else None
 
 
-def _digits(text: str) -> str:
-    return "".join(filter(str.isdigit, text))
+def _have_near_digits(one: str, other: str) -> bool:
+    shorter, longer = sorted(("".join(filter(str.isdigit, text)) for text in (one, other)), key=len)
+    if len(longer) - len(shorter) > 1:
+        return False
+    return shorter == longer or any(
+        longer[:i] + longer[i + 1 :] == shorter for i in range(len(longer))
+    )
 
 
 def whole(text: str) -> int | None:

@@ -384,7 +384,7 @@ def test_an_unknown_benchmark_is_a_row_without_a_score_and_an_issue(built: Wareh
     assert row["worst_issue"].startswith("error")
 
 
-def test_names_of_a_new_round_are_told_and_never_guessed(built: Warehouse) -> None:
+def test_names_of_a_new_round_are_issues_and_never_guessed(built: Warehouse) -> None:
     row = built.result("v7.0/Newcomer/vr200_n2/llama31_8b")
     assert (row["accelerator"], row["accelerator_family"], row["host_cpu"]) == (None, None, None)
     assert (row["availability"], row["submitter"]) == (None, "Newcomer Labs")

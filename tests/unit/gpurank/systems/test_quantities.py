@@ -71,7 +71,7 @@ def test_memory(text: str, gib: float) -> None:
         "1.2.3 TB",
     ],
 )
-def test_memory_that_cannot_be_told(text: str | None) -> None:
+def test_ambiguous_memory(text: str | None) -> None:
     assert memory_gib(text) is None
 
 
@@ -131,12 +131,12 @@ def test_network(text: str, gbps: float) -> None:
         "BCM57414 10Gb/25Gb",
     ],
 )
-def test_network_that_cannot_be_told(text: str | None) -> None:
+def test_ambiguous_networks(text: str | None) -> None:
     assert network_gbps(text) is None
 
 
 @given(st.text(max_size=60))
-def test_any_text_gives_a_number_or_none(text: str) -> None:
+def test_any_text_is_a_number_or_none(text: str) -> None:
     for value in (count(text), memory_gib(text), network_gbps(text)):
         assert value is None or value >= 0
 
