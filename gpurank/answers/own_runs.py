@@ -16,7 +16,7 @@ from gpurank.declared.rounds import BenchmarkRule, declared_rounds
 from gpurank.logs.convergence_scaling import read_scaling
 from gpurank.logs.layout import run_number
 from gpurank.logs.log_view import LogView
-from gpurank.logs.records import Records, read_log, refused
+from gpurank.logs.records import Records, read_log, refusal_reason
 from gpurank.logs.runs import run_facts
 from gpurank.logs.source_files import FILE_LIMIT_B
 
@@ -114,7 +114,7 @@ def read_logs(
                 )
             scaling = data
             continue
-        if reason := refused(data):
+        if reason := refusal_reason(data):
             raise OwnRunsError(f"{name} was not read: {reason}")
         records = read_log(data)
         if len(records) or _is_result_log(name):

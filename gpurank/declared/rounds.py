@@ -6,6 +6,7 @@ Source of every value: ``warehouse/rounds.yml``. Nothing here knows a round by n
 from __future__ import annotations
 
 import re
+from calendar import monthrange
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
@@ -15,6 +16,8 @@ from typing import Any, Literal
 import yaml
 
 _ROUND = re.compile(r"v(\d+)\.(\d+)")
+# Two rounds are published a year.
+_MONTHS_BETWEEN_ROUNDS = 6
 
 
 class UnknownRound(ValueError):
@@ -99,6 +102,30 @@ class Rounds:
             is_declared=round_id in self.document["rounds"],
         )
 
+    def expected_on(self, round_id: str) -> date | None:
+        """Returns the day on which a round was or will be published.
+
+        Where the round has no date of publication, half a year for each declared round since the
+        newest one before it that has one; None where no earlier round has one.
+        """
+        published_on = self.get(round_id).published_on
+        if published_on is not None:
+            return published_on
+        order = round_order(round_id)
+        waiting = 1
+        for earlier in reversed([name for name in self.declared if round_order(name) < order]):
+            published_on = self.get(earlier).published_on
+            if published_on is not None:
+                return _add_months(published_on, waiting * _MONTHS_BETWEEN_ROUNDS)
+            waiting += 1
+        return None
+
+    def next_round_expected_on(self) -> date:
+        """Returns when the first round after the newest published one is expected."""
+        dates = [self.get(name).published_on for name in self.declared]
+        newest = max(day for day in dates if day is not None)
+        return _add_months(newest, _MONTHS_BETWEEN_ROUNDS)
+
     def _alias(self, round_id: str, folder: str) -> dict[str, str]:
         order = round_order(round_id)
         for alias in self.document["folder_aliases"]:
@@ -164,6 +191,13 @@ class Rounds:
         if not chosen:
             raise UnknownRound(f"{text!r} selects no round; known are {', '.join(known) or 'none'}")
         return tuple(sorted(chosen, key=round_order))
+
+
+def _add_months(day: date, months: int) -> date:
+    """The same day of a later month, or that month's last day where it has no such day."""
+    year, month = divmod(day.month - 1 + months, 12)
+    year, month = day.year + year, month + 1
+    return date(year, month, min(day.day, monthrange(year, month)[1]))
 
 
 @cache

@@ -1,4 +1,4 @@
-"""scaling.json: the factor by which a result is scaled back."""
+"""scaling.json: the factor by which a result that converged too fast is scaled back."""
 
 from __future__ import annotations
 
@@ -7,18 +7,20 @@ from typing import Any, TypeAlias
 
 from gpurank.logs.evaluations import quantity, single_valued
 
-#: A factor and what is wrong with it: level, kind, message of an issue.
+#: A factor, and what is wrong with it: level, kind and message of an issue.
 Scaling: TypeAlias = tuple[float | None, tuple[str, str, str] | None]
 
-_SMALLEST, _LARGEST = 1.0, 2.0
-_USUAL = 1.25
+#: The rules only ever scale a result back (factor ≥ 1); twice as long is a misread file.
+SMALLEST_FACTOR = 1.0
+LARGEST_FACTOR = 2.0
+# The largest factor of the published rounds is 1.189.
+_USUAL_FACTOR = 1.25
 
 
 def read_scaling(data: bytes) -> Scaling:
-    """(factor, problem) of a scaling.json; a problem is (level, kind, message).
+    """Returns (factor, problem) of a scaling.json; a problem is (level, kind, message).
 
-    The factor is None where it cannot be read or cannot be: the rules only ever scale back, by
-    less than a fifth so far. Then the result has no score.
+    The factor is None where it cannot be read or cannot be right; then the result has no score.
     """
     try:
         document: Any = json.loads(data.decode("utf-8-sig"), object_pairs_hook=single_valued)
@@ -27,15 +29,17 @@ def read_scaling(data: bytes) -> Scaling:
     value = document.get("scaling_factor") if isinstance(document, dict) else None
     factor = quantity(value)
     if factor is None or factor <= 0:
-        message = "no usable scaling_factor stands in it, so the result has no score"
+        message = "the file holds no usable scaling_factor, so the result has no score"
         return None, ("error", "scaling_unreadable", message)
-    if not _SMALLEST <= factor <= _LARGEST:
+    if not SMALLEST_FACTOR <= factor <= LARGEST_FACTOR:
         message = (
-            f"scaling_factor {factor:g} is outside {_SMALLEST:g} to {_LARGEST:g}, "
+            f"scaling_factor {factor:g} is outside {SMALLEST_FACTOR:g} to {LARGEST_FACTOR:g}, "
             "so the result has no score"
         )
         return None, ("error", "scaling_implausible", message)
-    if factor > _USUAL:
-        message = f"scaling_factor {factor:g} is larger than any known (1.19); taken as filed"
+    if factor > _USUAL_FACTOR:
+        message = (
+            f"scaling_factor {factor:g} is larger than any published one (1.19); taken as filed"
+        )
         return factor, ("warning", "scaling_unusual", message)
     return factor, None

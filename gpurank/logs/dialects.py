@@ -1,8 +1,8 @@
-"""One log record of each dialect, from the bytes behind its marker.
+"""Parses one log record of each dialect from the bytes behind its marker.
 
-A record that is not what its dialect promises is mended where that is safe (text behind the
-record, terminal escapes, a line break inside it, Python literals instead of JSON) and is given
-back as undecodable otherwise. Nothing here raises on any bytes.
+A record that breaks its dialect is repaired where that is safe (text behind the record, terminal
+escapes, a line break inside it, Python literals instead of JSON) and is returned as undecodable
+otherwise. Nothing here raises, whatever the bytes are.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Raw
 
-_LONGEST_MENDED = 1 << 16
+_LONGEST_REPAIRED = 1 << 16
 _ERRORS = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError, ValueError)
 
 _ANSI = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
@@ -50,7 +50,7 @@ ABSENT = Raw(b"")
 class Record(NamedTuple):
     """One record. ``value`` and ``metadata`` are JSON text, empty where absent.
 
-    ``key`` is None for an undecodable record, whose raw text stands in ``value``.
+    ``key`` is None for an undecodable record, whose raw text is in ``value``.
     """
 
     time_ms: float | None
@@ -93,13 +93,13 @@ _decode_any = msgspec.json.Decoder().decode
 
 
 def undecodable(text: bytes) -> Record:
-    """A record that could not be read, with its raw text up to the end of its line."""
-    line = text.partition(b"\n")[0][:_LONGEST_MENDED].strip()
+    """Returns a record that could not be decoded, with its raw text up to the end of its line."""
+    line = text.partition(b"\n")[0][:_LONGEST_REPAIRED].strip()
     return Record(None, None, line, b"", None)
 
 
 def parse_mllog(text: bytes) -> Record:
-    """A ``:::MLLOG`` record from the text behind its marker up to the next marker."""
+    """Parses a ``:::MLLOG`` record from the text behind its marker up to the next marker."""
     for candidate in _candidates(text):
         try:
             loose = _decode_loose(candidate)
@@ -118,7 +118,7 @@ def parse_mllog(text: bytes) -> Record:
 
 
 def parse_mll(text: bytes) -> Record:
-    """A ``:::MLL <seconds> <key>: {json}`` record (v0.6)."""
+    """Parses a ``:::MLL <seconds> <key>: {json}`` record (v0.6)."""
     line = text.partition(b"\n")[0]
     match = _MLL.match(line)
     time_s = _number(match[1]) if match else None
@@ -134,9 +134,9 @@ def parse_mll(text: bytes) -> Record:
 
 
 def parse_v05(text: bytes) -> Record:
-    """A ``:::MLPv0.5.0 <benchmark> <seconds> (<file>:<line>) <key>[: <value>]`` record.
+    """Parses a ``:::MLPv0.5.0 <benchmark> <seconds> (<file>:<line>) <key>[: <value>]`` record.
 
-    ``text`` starts with the version. The benchmark and the place in the source become metadata.
+    ``text`` starts with the version. The benchmark and the position in the source become metadata.
     """
     match = _V05.match(text.partition(b"\n")[0])
     time_s = _number(match[2]) if match else None
@@ -148,9 +148,9 @@ def parse_v05(text: bytes) -> Record:
 
 
 def parse_wallclock(text: bytes) -> Record:
-    """A ``<benchmark> [MM/DD/YY hh:mm:ss], <key>[: <value>]`` record (v0.6, one submitter).
+    """Parses a ``<benchmark> [MM/DD/YY hh:mm:ss], <key>[: <value>]`` record (v0.6, one submitter).
 
-    Its clock is local time without a zone, read here as if it were UTC.
+    Its clock is local time without a zone, which is read as if it were UTC.
     """
     match = _WALLCLOCK.match(text.partition(b"\n")[0])
     value = _plain_value(text[match.end() :]) if match else None
@@ -167,7 +167,7 @@ def parse_wallclock(text: bytes) -> Record:
 
 
 def json_value(text: Raw | bytes | None) -> object:
-    """What a JSON text says; None where there is none or it cannot be read."""
+    """Returns the value of a JSON text; None where it is empty or cannot be decoded."""
     if not text:
         return None
     try:
@@ -177,18 +177,18 @@ def json_value(text: Raw | bytes | None) -> object:
 
 
 def json_values(texts: Sequence[Raw | bytes]) -> list[object]:
-    """What each JSON text says, as ``json_value``; of many texts in one call of the decoder."""
+    """Returns the value of each JSON text as ``json_value`` does, in one call of the decoder."""
     try:
         values: list[object] = _decode_any(b"[" + b",".join([t or b"null" for t in texts]) + b"]")
     except _ERRORS:
         values = []
-    # A text that is no JSON alone may be part of a list together with others.
+    # Texts that are not JSON by themselves may form a list of another length together.
     return values if len(values) == len(texts) else [json_value(text) for text in texts]
 
 
 def finite(value: object) -> float | None:
-    """A finite number as float; None for anything else, booleans among it."""
-    if value.__class__ is float:  # by far the most
+    """Returns a finite number as float; None for anything else, including booleans."""
+    if value.__class__ is float:  # by far the most frequent case
         return value if math.isfinite(value) else None
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
@@ -199,11 +199,11 @@ def finite(value: object) -> float | None:
 
 
 def _candidates(text: bytes) -> Iterator[bytes]:
-    """Readings of a broken record, the most literal one first; made only as far as needed."""
+    """Yields readings of a broken record, the most literal one first."""
     plain = _without_escapes(text.partition(b"\n")[0])
     end = _object_end(plain)
     if end is None:
-        plain = _without_escapes(re.sub(rb"[\r\n]+", b"", text[:_LONGEST_MENDED]))
+        plain = _without_escapes(re.sub(rb"[\r\n]+", b"", text[:_LONGEST_REPAIRED]))
         end = _object_end(plain)
     if end is not None:
         exact = _readable(plain[:end])
@@ -220,7 +220,7 @@ def _readable(text: bytes) -> bytes:
 
 
 def _object_end(text: bytes) -> int | None:
-    """Where the JSON object that ``text`` starts with ends; None where it does not end."""
+    """Returns the end of the JSON object that ``text`` starts with; None where it has none."""
     start = len(text) - len(text.lstrip())
     if text[start : start + 1] != b"{":
         return None
@@ -237,28 +237,28 @@ def _object_end(text: bytes) -> int | None:
 
 
 def _relaxed(text: bytes) -> bytes:
-    """JSON from a Python literal or from bare words: quotes, None, percent signs, tuples."""
+    """Returns JSON for a Python literal or bare words: quotes, None, percent signs, tuples."""
 
-    def token(match: re.Match[bytes]) -> bytes:
-        kind, found = match.lastgroup, match[0]
+    def as_json(match: re.Match[bytes]) -> bytes:
+        kind, token = match.lastgroup, match[0]
         if kind == "single":
             inner = _replaced(match["single"])
             return msgspec.json.encode(re.sub(r"\\(.)", r"\1", inner))
         if kind == "word":
-            return _WORDS.get(found) or msgspec.json.encode(_replaced(found))
+            return _WORDS.get(token) or msgspec.json.encode(_replaced(token))
         if kind == "percent":
-            return b'"' + found + b'"'
+            return b'"' + token + b'"'
         if kind == "trailing":
             return b""
         if kind == "tuple":
-            return b"[" if found == b"(" else b"]"
-        return found
+            return b"[" if token == b"(" else b"]"
+        return token
 
-    return _RELAXED.sub(token, text)
+    return _RELAXED.sub(as_json, text)
 
 
 def _plain_value(text: bytes) -> bytes | None:
-    """A value that need not be JSON: JSON where it is, else its text as a JSON string.
+    """Returns a value as JSON: as it is where it is JSON, else its text as a JSON string.
 
     None where an object is cut off.
     """
@@ -287,7 +287,7 @@ def _text(raw: Raw | None) -> str | None:
 
 
 def _number(raw: Raw | bytes) -> float | None:
-    """A finite number from its JSON text, quoted or not."""
+    """Returns a finite number from its JSON text, quoted or not; else None."""
     text = bytes(raw).strip().strip(b'"')
     try:
         number = float(text) if b"_" not in text else math.nan

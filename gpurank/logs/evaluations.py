@@ -1,4 +1,4 @@
-"""Evaluations of a run: their value, their counter, and the one that decides."""
+"""Evaluations of a run: value, counter, and which of them decides."""
 
 from __future__ import annotations
 
@@ -19,7 +19,11 @@ _PARTS = (("bbox", "segm"), ("box", "mask"))
 
 
 class Evaluation(msgspec.Struct, frozen=True, gc=False):
-    """One eval_accuracy record. ``value`` is on the log's own scale; ``second`` the mask AP."""
+    """One eval_accuracy record.
+
+    ``value`` is on the log's own scale, ``second`` the mask AP where two are logged, ``record``
+    the record's position in its log.
+    """
 
     record: int
     time_ms: float | None
@@ -40,9 +44,9 @@ class Decision:
     is_passing: bool | None
 
 
-def evaluations(records: Records, numbers: Sequence[int]) -> list[Evaluation]:
-    """The evaluations among the records at ``numbers`` (positions of eval_accuracy)."""
-    found = []
+def read_evaluations(records: Records, numbers: Sequence[int]) -> list[Evaluation]:
+    """Returns the evaluations at ``numbers``, the positions of a log's eval_accuracy records."""
+    evaluations = []
     values = json_values([records.value[number] for number in numbers])
     metadatas = json_values([records.metadata[number] for number in numbers])
     for number, value, metadata in zip(numbers, values, metadatas, strict=True):
@@ -54,10 +58,10 @@ def evaluations(records: Records, numbers: Sequence[int]) -> list[Evaluation]:
         }
         if isinstance(value, dict) and (epoch := quantity(value.get("epoch"))) is not None:
             counters.setdefault("epoch_num", epoch)
-        # Nearly all are a number alone.
+        # Nearly all values are a plain number.
         first, second = (finite(value), None) if value.__class__ is float else two_parts(value)
         metric = fields.get("metric")
-        found.append(
+        evaluations.append(
             Evaluation(
                 number,
                 records.time_ms[number],
@@ -67,11 +71,11 @@ def evaluations(records: Records, numbers: Sequence[int]) -> list[Evaluation]:
                 counters,
             )
         )
-    return found
+    return evaluations
 
 
 def quantity(value: object) -> float | None:
-    """A finite number, also where it is written as text or in percent (then a share of 1)."""
+    """Returns a finite number, also from text or a percentage (12% is 0.12); else None."""
     if not isinstance(value, str):
         return finite(value)
     match = _PERCENT.fullmatch(value.strip())
@@ -83,13 +87,13 @@ def quantity(value: object) -> float | None:
 
 
 def single_valued(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object of its pairs; a key that is there twice with different values has none."""
-    filed = dict(pairs)
-    return filed | dict.fromkeys(key for key, value in pairs if filed[key] != value)
+    """Returns a JSON object of its pairs; a key filed twice with different values is null."""
+    values = dict(pairs)
+    return values | dict.fromkeys(key for key, value in pairs if values[key] != value)
 
 
 def two_parts(value: object, depth: int = 0) -> tuple[float | None, float | None]:
-    """The number, or the two numbers (box and mask AP), that an evaluation logged."""
+    """Returns the number, or the two numbers (box and mask AP), that an evaluation logged."""
     if depth > 2:
         return None, None
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
@@ -110,73 +114,81 @@ def two_parts(value: object, depth: int = 0) -> tuple[float | None, float | None
     return quantity(value), None
 
 
-def decide(found: Sequence[Evaluation], rule: BenchmarkRule, target: float | None) -> Decision:
-    """The evaluation that decides: the last one by counter, then by time.
+def decide(
+    evaluations: Sequence[Evaluation], rule: BenchmarkRule, target: float | None
+) -> Decision:
+    """Returns the evaluation that decides: the last one by counter, then by time.
 
     Where two series must pass (``rule.second_metric``), the first point at which both do; when
     there is none, the last point. ``target`` is what the log itself names, used where the rule
     has none.
     """
-    if rule.second_metric is not None and any(one.metric is not None for one in found):
-        return _decide_two_series(found, rule)
-    usable = [one for one in found if one.value is not None]
+    if rule.second_metric is not None and any(e.metric is not None for e in evaluations):
+        return _decide_two_series(evaluations, rule)
+    usable = [evaluation for evaluation in evaluations if evaluation.value is not None]
     if not usable:
         return Decision(None, None)
-    last = max(_ordered(usable), key=lambda pair: pair[0])[1]
+    last = max(_with_progress(usable), key=lambda pair: pair[0])[1]
     return Decision(last, _passes(last, rule, target))
 
 
-def _ordered(found: Sequence[Evaluation]) -> list[tuple[tuple[float, ...], Evaluation]]:
-    """Each evaluation with its place in training: counter, time, then its values."""
-    names = sorted(_COUNTERS, key=lambda name: -sum(name in one.counters for one in found))
-    name = names[0]
+def _with_progress(
+    evaluations: Sequence[Evaluation],
+) -> list[tuple[tuple[float, ...], Evaluation]]:
+    """Returns each evaluation behind a sort key of its progress: counter, time, then its values.
+
+    The counter is the one that most of the evaluations have.
+    """
+    counter = max(_COUNTERS, key=lambda name: sum(name in e.counters for e in evaluations))
     lowest = float("-inf")
     return [
         (
             (
-                one.counters.get(name, lowest),
-                lowest if one.time_ms is None else one.time_ms,
-                lowest if one.value is None else one.value,
-                lowest if one.second is None else one.second,
+                evaluation.counters.get(counter, lowest),
+                lowest if evaluation.time_ms is None else evaluation.time_ms,
+                lowest if evaluation.value is None else evaluation.value,
+                lowest if evaluation.second is None else evaluation.second,
             ),
-            one,
+            evaluation,
         )
-        for one in found
+        for evaluation in evaluations
     ]
 
 
-def _passes(one: Evaluation, rule: BenchmarkRule, target: float | None) -> bool | None:
+def _passes(evaluation: Evaluation, rule: BenchmarkRule, target: float | None) -> bool | None:
+    """Returns whether an evaluation reaches the target; None where there is nothing to compare."""
     goal = rule.target if rule.target is not None else target
-    if goal is None or one.value is None or rule.direction is None:
+    if goal is None or evaluation.value is None or rule.direction is None:
         return None
-    if not _reaches(one.value, goal, rule.direction):
+    if not _reaches(evaluation.value, goal, rule.direction):
         return False
     if rule.target_second is None or rule.second_metric is not None:
         return True
-    return one.second is None or _reaches(one.second, rule.target_second, "higher")
+    return evaluation.second is None or _reaches(evaluation.second, rule.target_second, "higher")
 
 
-def _decide_two_series(found: Sequence[Evaluation], rule: BenchmarkRule) -> Decision:
+def _decide_two_series(evaluations: Sequence[Evaluation], rule: BenchmarkRule) -> Decision:
     first: dict[float, Evaluation] = {}
     second: dict[float, Evaluation] = {}
-    for place, one in sorted(_ordered(found), key=lambda pair: pair[0]):
-        if _is_metric(one, rule.metric):
-            first[place[0]] = one
-        elif _is_metric(one, rule.second_metric):
-            second[place[0]] = one
-    for point, one in first.items():
+    for (point, *_), evaluation in sorted(_with_progress(evaluations), key=lambda pair: pair[0]):
+        if _is_metric(evaluation, rule.metric):
+            first[point] = evaluation
+        elif _is_metric(evaluation, rule.second_metric):
+            second[point] = evaluation
+    for point, evaluation in first.items():
         other = second.get(point)
-        if _passes(one, rule, None) and other is not None and other.value is not None:
+        if _passes(evaluation, rule, None) and other is not None and other.value is not None:
             goal = rule.target_second
             if goal is None or _reaches(other.value, goal, "higher"):
-                return Decision(one, True)
+                return Decision(evaluation, True)
     if not first:
         return Decision(None, None)
     return Decision(first[max(first)], False)
 
 
-def _is_metric(one: Evaluation, name: str | None) -> bool:
-    return one.metric is not None and name is not None and one.metric.lower() == name.lower()
+def _is_metric(evaluation: Evaluation, name: str | None) -> bool:
+    metric = evaluation.metric
+    return metric is not None and name is not None and metric.lower() == name.lower()
 
 
 def _reaches(value: float, goal: float, direction: str) -> bool:
@@ -184,7 +196,7 @@ def _reaches(value: float, goal: float, direction: str) -> bool:
 
 
 def quality_json(records: Records, decision: Decision) -> str | None:
-    """The deciding evaluation's value as filed, as JSON text."""
+    """Returns the deciding evaluation's value as filed, as JSON text."""
     if decision.evaluation is None:
         return None
     text = bytes(records.value[decision.evaluation.record])

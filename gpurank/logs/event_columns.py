@@ -1,4 +1,7 @@
-"""Records of many files as Arrow batches of raw.event, without a Python object per cell."""
+"""Turns the records of many files into Arrow batches of raw.event.
+
+Columns are built from whole buffers, never from one Python object per cell.
+"""
 
 from __future__ import annotations
 
@@ -16,25 +19,25 @@ _TEXTS = ("value", "metadata")
 
 
 class _Codes(dict[str | None, int]):
-    """Numbers of texts in order of first appearance; Arrow's own encoding is ten times slower."""
+    """Codes of texts in order of first appearance; Arrow's own encoding is ten times slower."""
 
     def __missing__(self, text: str | None) -> int:
         code = len(self)
         self[text] = code
         return code
 
-    def of(self, texts: Sequence[str | None]) -> NDArray[np.int32]:
+    def encode(self, texts: Sequence[str | None]) -> NDArray[np.int32]:
         return np.fromiter(map(self.__getitem__, texts), np.int32, len(texts))
 
-    def of_few(self, texts: Sequence[str | None]) -> NDArray[np.int32]:
-        """The same of texts that are mostly all one."""
+    def encode_uniform(self, texts: Sequence[str | None]) -> NDArray[np.int32]:
+        """Does the same faster where all texts are usually equal."""
         if texts.count(texts[0]) == len(texts):
             return np.full(len(texts), self[texts[0]], np.int32)
-        return self.of(texts)
+        return self.encode(texts)
 
 
 class EventBatch:
-    """Collects the records of some files, one file after the other."""
+    """Collects the records of several files, one file after the other."""
 
     def __init__(self) -> None:
         self._schema = contract("raw.event").arrow_schema()
@@ -48,18 +51,18 @@ class EventBatch:
         return self._schema.field(name).type
 
     def add(self, path: str, records: Records) -> None:
-        """Take one file's records."""
+        """Adds one file's records."""
         count = len(records)
         if not count:
             return
         self._counts.append(count)
-        self._put("path", self._codes["path"].of([path]))
+        self._put("path", self._codes["path"].encode([path]))
         self._put("line_number", np.array(records.line_number, np.int32))
         self._put("time_ms", np.array(records.time_ms, np.float64))
         self._put("is_decodable", _flags(records.is_decodable))
-        self._put("dialect", self._codes["dialect"].of_few(records.dialect))
+        self._put("dialect", self._codes["dialect"].encode_uniform(records.dialect))
         for name in ("key", "event_type"):
-            self._put(name, self._codes[name].of(getattr(records, name)))
+            self._put(name, self._codes[name].encode(getattr(records, name)))
         for name in _TEXTS:
             texts: Sequence[JsonText] = getattr(records, name)
             self._put(name, np.fromiter(map(len, texts), np.int32, count))
@@ -69,7 +72,7 @@ class EventBatch:
         self._parts[name].append(values)
 
     def batch(self) -> pa.RecordBatch | None:
-        """The rows of raw.event, to be asked for once; None where no file had a record."""
+        """Returns the rows of raw.event; None where no file had a record. Call it once."""
         if not self._counts:
             return None
         columns = [self._column(field) for field in self._schema]
@@ -101,24 +104,24 @@ def _numbers(
     count: int | None = None,
     absent: NDArray[np.bool_] | None = None,
 ) -> pa.Array:
-    """Values as they stand in memory as an Arrow array; null where absent."""
+    """Returns values as an Arrow array without copying them; null where absent."""
     validity = None if absent is None else _bits(~absent)
     buffers = [validity, pa.py_buffer(values)]
     return pa.Array.from_buffers(type_, len(values) if count is None else count, buffers)
 
 
-def _encoded(codes: NDArray[Any], known: _Codes, type_: pa.DataType) -> pa.Array:
-    """Texts by their codes; the code of None becomes null."""
-    texts, absent = list(known), None
-    if None in known:
-        absent = codes == known[None]
-        texts[known[None]] = ""
-    indices = _numbers(codes, type_.index_type, absent=absent)
+def _encoded(values: NDArray[Any], codes: _Codes, type_: pa.DataType) -> pa.Array:
+    """Returns a dictionary array of codes; the code of None becomes null."""
+    texts, absent = list(codes), None
+    if None in codes:
+        absent = values == codes[None]
+        texts[codes[None]] = ""
+    indices = _numbers(values, type_.index_type, absent=absent)
     return pa.DictionaryArray.from_arrays(indices, pa.array(texts, pa.string()))
 
 
 def _strings(lengths: NDArray[Any], text: bytes) -> pa.Array:
-    """JSON texts (UTF-8, one behind the other) as an Arrow string array; empty ones are null."""
+    """Returns concatenated JSON texts (UTF-8) as an Arrow string array; empty ones are null."""
     offsets = np.zeros(len(lengths) + 1, dtype=np.int32)
     np.cumsum(lengths, out=offsets[1:])
     return pa.StringArray.from_buffers(

@@ -1,4 +1,4 @@
-"""Result folders of a round: what was seen, and for each either a result or why it is none."""
+"""Result folders of a round: each is a result, or has a reason why it is none."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpurank.logs.layout import Place, system_paths
 from gpurank.logs.privacy import blank_contacts
 
 _NONE = "(none named)"
-# One word is usual; a longer file is something else and need not be kept whole.
+# One word is usual; of a longer file, which is something else, only the beginning is kept.
 _LONGEST_PARAMS = 1000
 
 
@@ -27,13 +27,13 @@ class _Folder:
 
 
 def checker_params(data: bytes) -> str | None:
-    """What a file for the consortium's checker says, in one line; None where it says nothing."""
+    """Returns the text of a package_checker_params file in one line; None where it is empty."""
     text = " ".join(blank_contacts(data).decode("utf-8", "replace").split())
     return text[:_LONGEST_PARAMS] or None
 
 
 class Folders:
-    """Collects the folders at benchmark level while a round's files pass by."""
+    """Collects the folders at benchmark level while a round's files are read."""
 
     def __init__(self, round_: Round, rounds: Rounds, issues: Issues) -> None:
         self._round = round_
@@ -44,11 +44,11 @@ class Folders:
 
     @property
     def seen_count(self) -> int:
-        """Folders seen."""
+        """Number of folders seen."""
         return len(self._folders)
 
-    def see(self, place: Place, *, is_read: bool = True) -> None:
-        """Count a file to its folder, and to the folder that this one is nested in."""
+    def add_file(self, place: Place, *, is_read: bool = True) -> None:
+        """Counts a file towards its folder, and towards the folder that this one is nested in."""
         if place.folder_id is None:
             return
         folder = self._folders.setdefault(place.folder_id, _Folder(place))
@@ -68,8 +68,8 @@ class Folders:
             )
             self._folders.setdefault(parent_id, _Folder(parent)).file_count += 1
 
-    def log(self, place: Place, named: str | None) -> None:
-        """Note a result log that was read, and the benchmark it names."""
+    def add_result_log(self, place: Place, named: str | None) -> None:
+        """Adds a result log that was read, and the benchmark that it names."""
         if place.folder_id is None:
             return
         folder = self._folders[place.folder_id]
@@ -77,23 +77,23 @@ class Folders:
         if named is not None and named.strip():
             folder.named.add(named)
 
-    def extra_log(self, place: Place, *, has_run_start: bool) -> None:
-        """Note a log that is not named as a result log though it lies where one would."""
+    def add_extra_log(self, place: Place, *, has_run_start: bool) -> None:
+        """Adds a log that lies where a result log would, under another name."""
         below = place.path.removeprefix(f"{place.folder_id}/")
         if place.folder_id is not None and "/" not in below and has_run_start:
             self._folders[place.folder_id].extra_run_count += 1
 
-    def checker_params(self, place: Place, text: str | None) -> None:
-        """Note what the submission told the consortium's checker to do otherwise (one line)."""
+    def add_checker_params(self, place: Place, text: str | None) -> None:
+        """Adds a submission's instructions to MLCommons' package checker (one line)."""
         if place.folder_id is not None:
             self._folders[place.folder_id].checker_params = text
 
-    def system(self, path: str) -> None:
-        """Note a system description."""
+    def add_system(self, path: str) -> None:
+        """Adds a system description."""
         self._systems.add(path)
 
     def rows(self) -> list[dict[str, Any]]:
-        """Rows of raw.folder, by folder_id; adds what is odd about each to the issues."""
+        """Returns the rows of raw.folder by folder_id; adds an issue for each oddity."""
         results: set[tuple[str | None, ...]] = {
             (
                 f.place.submitter_folder,
@@ -140,7 +140,7 @@ class Folders:
         }
 
     def _system_path(self, folder_id: str, place: Place) -> str | None:
-        """The description of a folder's system; one that differs in case alone is taken too."""
+        """Returns the path of a folder's system description, also one of other upper case."""
         paths = system_paths(place)
         for path in paths:
             if path in self._systems:
@@ -149,7 +149,7 @@ class Folders:
         near = [path for path in self._systems if path.casefold() in spelt]
         if len(near) != 1:
             return None
-        message = f"its system is described in {near[0]}, spelt otherwise"
+        message = f"its system is described in {near[0]}, which is spelt differently"
         self._issues.add("info", "system_description_spelling", message, folder_id=folder_id)
         return near[0]
 
@@ -165,7 +165,7 @@ class Folders:
         if place.package_folder is not None and self._round.top_folder is None:
             return "not in a submitter's own results folder; the round has no results elsewhere"
         if place.is_nested:
-            return "nested below another result folder; its logs are no result of their own"
+            return "nested below another result folder; its logs are not a result of their own"
         if benchmark is None:
             named = ", ".join(sorted(folder.named)) or "none"
             return f"logs without a benchmark folder, and they name {named} as their benchmark"
@@ -173,7 +173,7 @@ class Folders:
         if source == "log" and key in results:
             return f"logs without a benchmark folder beside the folder {benchmark!r}"
         if rule.basis == "unknown" and not folder.result_log_count:
-            return "no benchmark of this name is known and no result log stands in it"
+            return "no benchmark of this name is known, and it holds no result log"
         return None
 
     def _note(
@@ -188,36 +188,43 @@ class Folders:
             self._issues.add(level, kind, message, folder_id=folder_id)
 
         if system_path is None:
-            message = "no system description belongs to it; it keeps its score and nothing else"
+            message = "it has no system description, so nothing but its score is known"
             add("error", "system_description_missing", message)
         if rule.basis == "unknown":
-            message = f"benchmark {benchmark!r} is not known; its runs are kept without a score"
+            message = (
+                f"warehouse/rounds.yml has no line for {benchmark!r} under benchmarks; "
+                "its runs are kept without a score"
+            )
             add("error", "unknown_benchmark", message)
         elif rule.basis == "by_name" and self._round.is_declared:
-            message = f"the round does not list {benchmark!r}; the usual rule for it is taken"
+            message = (
+                f"the benchmarks of {self._round.round_id} in warehouse/rounds.yml do not list "
+                f"{benchmark!r}; its usual rule is used"
+            )
             add("info", "benchmark_not_listed", message)
         needed = rule.runs_required
-        found = folder.read_log_count
+        log_count = folder.read_log_count
         if not folder.result_log_count and folder.extra_run_count:
             message = (
-                f"{folder.extra_run_count} logs of runs are not called result_*.txt, so none counts"
+                f"{folder.extra_run_count} logs of runs are not named result_*.txt, so none counts"
             )
             add("warning", "misnamed_result_logs", message)
         elif not folder.result_log_count:
             add("warning", "no_result_logs", "it holds no result log, so it has no score")
-        elif needed is not None and found < needed:
-            add("warning", "too_few_runs", f"{found} of {needed} runs are there")
-        elif needed is not None and found > needed:
-            add("info", "more_runs_than_needed", f"{found} runs, {needed} needed")
+        elif needed is not None and log_count < needed:
+            add("warning", "too_few_runs", f"it holds {log_count} of the {needed} runs required")
+        elif needed is not None and log_count > needed:
+            message = f"it holds {log_count} runs, {needed} are required"
+            add("info", "more_runs_than_needed", message)
 
 
 def _below_system(place: Place) -> str:
-    """A nested folder's path below its system folder."""
+    """Returns a nested folder's path below its system folder."""
     below = (place.folder_id or "").partition("/results/")[2]
     return below.partition("/")[2]
 
 
 def parent_folder(place: Place) -> str:
-    """The folder at benchmark level that a nested folder stands in."""
+    """Returns the folder at benchmark level that a nested folder is in."""
     before, _, below = (place.folder_id or "").partition("/results/")
     return f"{before}/results/" + "/".join(below.split("/")[:2])

@@ -1,4 +1,4 @@
-"""What a file of a round is, by its path, and which result folder it belongs to.
+"""Classifies a round's files by their paths, and finds the result folder each belongs to.
 
 Layouts: ``<submitter>/results/<system>/<benchmark>/result_*.txt`` with
 ``<submitter>/systems/<system>.json`` (v0.6 on); ``<top>/<submitter>/<package>/results/<system>/
@@ -34,13 +34,13 @@ _CHECKER_PARAMS = "package_checker_params"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One file's place.
+    """Where one file belongs in a round.
 
-    ``system_path_part`` is the folder below results/ as it is called, ``system_folder`` what
-    names the system. ``benchmark_folder`` is None for files above that level. ``folder_id`` is
-    the path of the folder that a result file belongs to; for a copy nested deeper it is the nested
-    folder. ``kind`` is ``extra_log`` for any file that may hold records without being a result
-    log; only reading it tells.
+    ``system_path_part`` is the name of the folder below results/, ``system_folder`` the name of the
+    system. ``benchmark_folder`` is None for files above that level. ``folder_id`` is the path of
+    the folder that a result file belongs to; for a copy nested deeper it is the nested folder.
+    ``kind`` is ``extra_log`` for any file that may hold records without being a result log;
+    whether it does shows only when it is read.
     """
 
     path: str
@@ -56,7 +56,7 @@ class Place:
 
 
 def classify(path: str, round_: Round) -> Place:
-    """What the file at ``path`` is in a round; a stray where it fits nowhere. Never raises."""
+    """Returns what the file at ``path`` is in a round. Never raises."""
     parts = path.split("/")
     name = parts[-1]
     top = 1 if round_.top_folder is not None and parts[0] == round_.top_folder else 0
@@ -79,7 +79,7 @@ def classify(path: str, round_: Round) -> Place:
 
 
 def system_paths(place: Place) -> tuple[str, ...]:
-    """Where the system description of a result folder may stand, the usual place first.
+    """Returns the possible paths of a result folder's system description, the usual one first.
 
     ``place`` is any file in the folder.
     """
@@ -91,9 +91,9 @@ def system_paths(place: Place) -> tuple[str, ...]:
 
 
 def run_number(path: str) -> int | None:
-    """The last number in a result log's name, by which a submission orders its runs."""
-    found = re.findall(r"\d+", path.rpartition("/")[2].rpartition(".")[0])
-    return int(found[-1]) if found and len(found[-1]) < 19 else None
+    """Returns the last number in a result log's name, by which a submission orders its runs."""
+    numbers = re.findall(r"\d+", path.rpartition("/")[2].rpartition(".")[0])
+    return int(numbers[-1]) if numbers and len(numbers[-1]) < 19 else None
 
 
 def _in_results(path: str, parts: list[str], top: int, at: int, round_: Round) -> Place:
@@ -122,7 +122,7 @@ def _in_results(path: str, parts: list[str], top: int, at: int, round_: Round) -
 
 
 def _below_system(path: str, submitter: str, package: str | None, system: str, part: str) -> Place:
-    """A file directly below a system folder: an entry, or a log whose benchmark level is absent."""
+    """Returns a file directly below a system folder: an entry, or a log without benchmark level."""
     folder_id, _, name = path.rpartition("/")
     if name == "entry.json":
         return Place(path, "system_description", submitter, package, system, part)

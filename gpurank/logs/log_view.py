@@ -1,4 +1,4 @@
-"""A log's records by key, with readers of their values."""
+"""A log's records by key, and readers of their values."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _ERRORS = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
 
 
 class _Stats(msgspec.Struct, rename=_FILED, gc=False):
-    """The value of a statistics record; whatever else it holds is skipped."""
+    """The value of a statistics record; other fields are skipped."""
 
     throughput: object = None
     imgs_sec: object = None
@@ -55,7 +55,7 @@ class Stamp:
 
 
 class LogView:
-    """A log's records by key, with readers of their values; positions are those of its records."""
+    """A log's records by key, and readers of their values; positions are those of its records."""
 
     def __init__(self, records: Records) -> None:
         self.records = records
@@ -68,7 +68,7 @@ class LogView:
         return json_value(self.records.value[number])
 
     def metadata(self, number: int) -> dict[str, object]:
-        """The fields of a record's metadata; one filed twice with different values has none."""
+        """Returns a record's metadata; a field filed twice with different values is null."""
         try:
             fields = json.loads(
                 bytes(self.records.metadata[number]) or b"{}", object_pairs_hook=single_valued
@@ -78,19 +78,19 @@ class LogView:
         return fields if isinstance(fields, dict) else {}
 
     def number(self, *keys: str) -> float | None:
-        """The one number logged under the first of the keys that has any; None if several."""
+        """Returns the one number logged under the first key that has any; None if several."""
         for key in keys:
-            found = {quantity(self.value(number)) for number in self.at(key)} - {None}
-            if found:
-                return found.pop() if len(found) == 1 else None
+            values = {quantity(self.value(number)) for number in self.at(key)} - {None}
+            if values:
+                return values.pop() if len(values) == 1 else None
         return None
 
     def text(self, *keys: str) -> str | None:
-        """The one text or number logged under the first of the keys that has any."""
+        """Returns the one text or number logged under the first key that has any, as text."""
         for key in keys:
-            found = {self._as_text(number) for number in self.at(key)} - {None}
-            if found:
-                return found.pop() if len(found) == 1 else None
+            texts = {self._as_text(number) for number in self.at(key)} - {None}
+            if texts:
+                return texts.pop() if len(texts) == 1 else None
         return None
 
     def _as_text(self, number: int) -> str | None:
@@ -101,8 +101,11 @@ class LogView:
             return value
         return bytes(self.records.value[number]).decode("utf-8", "replace")
 
-    def claimed(self) -> tuple[float | None, float | None]:
-        """(throughput, step time in s): medians of what the log itself claims, each record once."""
+    def logged_speed(self) -> tuple[float | None, float | None]:
+        """Returns (throughput per s, step time in s): medians of what the log itself states.
+
+        Records that were printed several times count once.
+        """
         stats = self._stats(self._distinct("tracked_stats"))
         throughputs = _filed(stats, _THROUGHPUTS)
         step_times = _filed(stats, _STEP_TIMES)
@@ -114,30 +117,30 @@ class LogView:
         return _median(throughputs), _median(step_times)
 
     def _stats(self, numbers: Sequence[int]) -> list[_Stats]:
-        """The figures of interest of statistics records; those of another shape have none."""
+        """Returns the values of statistics records; those of another shape are left out."""
         texts = [self.records.value[number] for number in numbers]
         try:
             # One call for all of them: a log holds up to thousands.
             return _decode_stats(b"[" + b",".join(texts) + b"]")
         except _ERRORS:
             values = [self.value(number) for number in numbers]
-        figures = [value for value in values if isinstance(value, dict)]
+        stats = [value for value in values if isinstance(value, dict)]
         names = _Stats.__struct_fields__
-        return [_Stats(**{n: one.get(_FILED.get(n, n)) for n in names}) for one in figures]
+        return [_Stats(**{n: fields.get(_FILED.get(n, n)) for n in names}) for fields in stats]
 
     def _distinct(self, key: str) -> Sequence[int]:
-        """Records of a key; those that are the same in time, value and metadata are one."""
+        """Returns the records of a key; of those equal in time, value and metadata, the first."""
         records, numbers = self.records, self.at(key)
         if len({records.time_ms[number] for number in numbers}) == len(numbers):
             return numbers
-        found: dict[tuple[float | None, bytes, bytes], int] = {}
+        first: dict[tuple[float | None, bytes, bytes], int] = {}
         for number in numbers:
             texts = bytes(records.value[number]), bytes(records.metadata[number])
-            found.setdefault((records.time_ms[number], *texts), number)
-        return tuple(found.values())
+            first.setdefault((records.time_ms[number], *texts), number)
+        return tuple(first.values())
 
     def benchmark(self) -> str | None:
-        """The benchmark that the log says it is; None where it says none or several."""
+        """Returns the benchmark that the log states; None where it states none or several."""
         named = self.text("submission_benchmark")
         starts = self.at("run_start")
         if named is None and starts:
@@ -146,7 +149,7 @@ class LogView:
         return named
 
     def stamps(self, key: str) -> list[Stamp]:
-        """Distinct times of a key, ascending; records repeated at one time are one."""
+        """Returns the distinct times of a key, ascending; repeated records are one."""
         by_time: dict[float, int] = {}
         for number in self.at(key):
             time_ms = self.records.time_ms[number]
@@ -161,6 +164,6 @@ def _filed(stats: Sequence[_Stats], names: Sequence[str]) -> list[object]:
 
 
 def _median(values: Sequence[object]) -> float | None:
-    """Median of the finite numbers among the values."""
+    """Returns the median of the finite numbers among the values."""
     numbers = [number for value in values if (number := finite(value)) is not None]
     return median(numbers) if numbers else None

@@ -1,8 +1,8 @@
-"""Power logs: energy of one node's or switch's readings over their own window.
+"""Power logs: the energy of one node's or switch's readings over the log's own window.
 
-Official energy of a run = conversion efficiency x sum(W x dt) x run time / window, so the window
-of a power log is its own and is never clipped by the run's: many logs were taken at other times
-than the run they are filed with.
+Official energy of a run = conversion efficiency x sum(W x dt) x run time / window. The window is
+the power log's own and is never clipped by the run's: many logs were taken at another time than
+the run they are filed with.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class PowerFacts:
     """The columns of raw.power without path, folder and run stem.
 
     ``energy_j`` is the plain integral, before ``conversion_efficiency``; for the submitter's own
-    ``total`` it is the total as filed. What cannot be is None: energy of nothing or less, an
-    efficiency outside 0 to 1 or several of them (then the energy is None too).
+    ``total`` it is the total as filed. Impossible values are None: an energy of zero or less, and
+    an efficiency outside 0 to 1 or stated several times (then the energy is None too).
     """
 
     device_kind: DeviceKind
@@ -54,7 +54,7 @@ class PowerFacts:
 
 
 def power_facts(data: bytes, records: Records, name: str) -> PowerFacts | None:
-    """What a power log says; None where it is none.
+    """Returns what a power log states; None where the file is no power log.
 
     Args:
         data: the file's bytes.
@@ -65,8 +65,8 @@ def power_facts(data: bytes, records: Records, name: str) -> PowerFacts | None:
         match = _TOTAL.search(data[:_TOTAL_LONGEST])
         if not match:
             return None
-        filed = quantity(match[1].decode().replace(",", ""))
-        energy = None if filed is None else filed * _JOULES[match[2]]
+        total = quantity(match[1].decode().replace(",", ""))
+        energy = None if total is None else total * _JOULES[match[2]]
         return PowerFacts("total", None, energy, None, None, 0)
     at = positions(records.key, _KEYS)
     start = _first_time(records, at["power_measurement_start"])
@@ -75,7 +75,7 @@ def power_facts(data: bytes, records: Records, name: str) -> PowerFacts | None:
     window_s, energy_j = _integral(readings, start, stop)
     efficiency = _only(records, at["conversion_eff"])
     if at["conversion_eff"] and (efficiency is None or not 0 < efficiency <= 1):
-        # Without it, power at the node would pass for power at the wall.
+        # Without an efficiency, power at the node would be taken for power at the wall.
         efficiency = energy_j = None
     estimate = _only(records, at["interconnect_power_est"])
     return PowerFacts(
@@ -89,7 +89,7 @@ def power_facts(data: bytes, records: Records, name: str) -> PowerFacts | None:
 
 
 def device_kind(path: str) -> DeviceKind:
-    """What a power log's name says it measures."""
+    """Returns what a power log measures, by its name."""
     return "switch" if path.rpartition("/")[2].startswith("sw") else "node"
 
 
@@ -101,7 +101,7 @@ def _first_time(records: Records, numbers: Sequence[int]) -> float | None:
 def _readings(
     records: Records, numbers: Sequence[int], start: float | None
 ) -> list[tuple[float, float]]:
-    """(time in ms, power in W) of the readings from the start on, by time."""
+    """Returns (time in ms, power in W) of the readings from the start on, by time."""
     values = [records.value[number] for number in numbers]
     watts: Sequence[float | None]
     try:
@@ -121,10 +121,9 @@ def _readings(
 def _integral(
     readings: list[tuple[float, float]], start: float | None, stop: float | None
 ) -> tuple[float | None, float | None]:
-    """(window in s, energy in J): each reading holds since the one before it.
+    """Returns (window in s, energy in J); a reading is the power since the one before it.
 
-    A stop that is not after the start (some loggers stamp both alike) is no end; the last reading
-    is, then.
+    Some loggers give start and stop the same time; the window then ends with the last reading.
     """
     if not readings or start is None:
         return None, None
@@ -138,10 +137,10 @@ def _integral(
     window_s = (end - start) / 1000
     if not window_s > 0:
         return None, None
-    # Meters near zero also read a few watts below it; those stay in the sum as filed.
+    # Meters near zero also read a few watts below it; such readings stay in the sum as filed.
     return window_s, energy if 0 < energy < math.inf else None
 
 
 def _only(records: Records, numbers: Sequence[int]) -> float | None:
-    found = {quantity(json_value(records.value[number])) for number in numbers} - {None}
-    return found.pop() if len(found) == 1 else None
+    values = {quantity(json_value(records.value[number])) for number in numbers} - {None}
+    return values.pop() if len(values) == 1 else None

@@ -19,7 +19,7 @@ from gpurank.logs.folders import checker_params
 from gpurank.logs.layout import Place, classify
 from gpurank.logs.log_view import LogView
 from gpurank.logs.power import PowerFacts, power_facts
-from gpurank.logs.records import Records, read_log, refused
+from gpurank.logs.records import Records, read_log, refusal_reason
 from gpurank.logs.runs import RunFacts, run_facts
 from gpurank.logs.source_files import SourceFile
 from gpurank.systems.descriptions import Description, read_description
@@ -90,7 +90,7 @@ def _read_file(file: SourceFile, round_: Round, rounds: Rounds, events: EventBat
     """Returns the reading of one file; adds the records of a log to the events."""
     place = classify(file.path, round_)
     reading = Reading(file.path, file.byte_count, file.sha256, place)
-    refusal = file.withheld_reason or refused(file.data)
+    refusal = file.withheld_reason or refusal_reason(file.data)
     if refusal is not None:
         return replace(reading, refusal=refusal)
     match place.kind:

@@ -1,8 +1,8 @@
-"""Every record of a log, of every dialect, in columns.
+"""Reads every record of a log, of any dialect, into columns.
 
 Dialects: ``mllog`` (``:::MLLOG {json}``, v0.7 on), ``mll`` (``:::MLL <seconds> <key>: {json}``,
 v0.6), ``mlpv05`` (``:::MLPv0.5.0 ...``) and ``wallclock`` (one v0.6 submitter). The marker may
-stand anywhere in a line: ranks print prefixes, and other output is glued to records.
+stand anywhere in a line, since ranks print prefixes and other output runs into records.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ _ERRORS = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
 RECORD_LIMIT = 1_000_000
 
 
-def refused(data: bytes) -> str | None:
-    """Why a file is not read though its size would let it; None where it is.
+def refusal_reason(data: bytes) -> str | None:
+    """Returns why a file of acceptable size is still not read; None where it is read.
 
     A record takes far more memory and time than the eight bytes that can begin one.
     """
@@ -51,7 +51,7 @@ def refused(data: bytes) -> str | None:
         return None
     if data.count(_MARK) + data.count(b"MLPerf:") <= RECORD_LIMIT:
         return None
-    return f"more than {RECORD_LIMIT:,} records, which no log holds"
+    return f"it holds more than {RECORD_LIMIT:,} records, which no log does"
 
 
 @dataclass(slots=True)
@@ -74,18 +74,18 @@ class Records:
     _joined: dict[str, bytes] = field(default_factory=dict)
 
     def joined(self, name: str) -> bytes:
-        """The texts of ``value`` or ``metadata``, one behind the other."""
+        """Returns the texts of ``value`` or ``metadata``, concatenated."""
         return self._joined.get(name) or b"".join(getattr(self, name))
 
     def keep_joined(self, name: str, text: bytes) -> None:
-        """Have ``joined`` give what is known already."""
+        """Keeps a concatenation that is known already, so that ``joined`` need not repeat it."""
         self._joined[name] = text
 
     def __len__(self) -> int:
         return len(self.key)
 
     def append(self, line_number: int, dialect: str, record: Record) -> None:
-        """Add one record as the file's next."""
+        """Appends one record."""
         self.line_number.append(line_number)
         self.dialect.append(dialect)
         self.time_ms.append(record.time_ms)
@@ -97,17 +97,17 @@ class Records:
 
 
 def positions(keys: Sequence[str | None], wanted: frozenset[str]) -> dict[str | None, list[int]]:
-    """Where each of the wanted keys stands among a log's, ascending."""
-    found: dict[str | None, list[int]] = {key: [] for key in wanted}
+    """Returns the positions of each of the wanted keys among a log's keys, ascending."""
+    by_key: dict[str | None, list[int]] = {key: [] for key in wanted}
     for number in compress(count(), map(wanted.__contains__, keys)):
-        found[keys[number]].append(number)
-    return found
+        by_key[keys[number]].append(number)
+    return by_key
 
 
 def read_log(data: bytes) -> Records:
-    """Every record in a file's bytes; never raises, whatever the bytes are.
+    """Reads every record in a file's bytes; never raises, whatever the bytes are.
 
-    Records that cannot be read are kept with ``is_decodable`` false.
+    Records that cannot be decoded are kept with ``is_decodable`` false.
     """
     records = _read_plain(data)
     if records is not None:
@@ -119,33 +119,33 @@ def read_log(data: bytes) -> Records:
 
 
 def _read_plain(data: bytes) -> Records | None:
-    """The common case at full speed: well-formed ``:::MLLOG`` records alone; else None."""
+    """Reads the common case at full speed, well-formed ``:::MLLOG`` records only; else None."""
     head, *chunks = data.split(_MLLOG)
     if not chunks:
         return None
     parts = [chunk.partition(b"\n") for chunk in chunks]
     rests = [rest for _, _, rest in parts if rest]
-    # Records of other dialects stand between these, if anywhere: one quoted inside a record is
-    # part of it, and one glued to its end makes it ill-formed.
+    # A record of another dialect can only stand between these: one quoted inside a record is part
+    # of it, and one that runs into its end makes it ill-formed.
     if _MARK in head or _MARK in b"\n".join(rests):
         return None
     try:
-        found = [decode_mllog(text) for text, _, _ in parts]
+        decoded = [decode_mllog(text) for text, _, _ in parts]
     except _ERRORS:
         return None
     lines = [chunk.count(b"\n") for chunk in chunks[:-1]]
-    times = [record.time_ms for record in found]
+    times = [record.time_ms for record in decoded]
     if None in times:
-        times = [_time_ms(record) for record in found]
+        times = [_time_ms(record) for record in decoded]
     return Records(
         line_number=list(accumulate(lines, initial=1 + head.count(b"\n"))),
-        dialect=["mllog"] * len(found),
+        dialect=["mllog"] * len(decoded),
         time_ms=times,
-        key=[record.key for record in found],
-        value=[record.value for record in found],
-        metadata=[record.metadata for record in found],
-        event_type=[record.event_type for record in found],
-        is_decodable=[True] * len(found),
+        key=[record.key for record in decoded],
+        value=[record.value for record in decoded],
+        metadata=[record.metadata for record in decoded],
+        event_type=[record.event_type for record in decoded],
+        is_decodable=[True] * len(decoded),
     )
 
 
@@ -172,7 +172,7 @@ def _read_any(data: bytes) -> Records:
 
 
 def _pieces(data: bytes) -> Iterator[tuple[str, int, int]]:
-    """(dialect, start of marker, end of marker) of every record."""
+    """Yields (dialect, start of marker, end of marker) of every record."""
     is_any = False
     start = data.find(_MARK)
     while start >= 0:
@@ -198,12 +198,14 @@ def _parse(dialect: str, text: bytes) -> Record:
     if dialect != "mllog":
         return _PARSERS[dialect](text)
     try:
-        found = decode_mllog(text.partition(b"\n")[0])
+        decoded = decode_mllog(text.partition(b"\n")[0])
     except _ERRORS:
         return parse_mllog(text)
-    if not found.key:
+    if not decoded.key:
         return undecodable(text)
-    return Record(_time_ms(found), found.key, found.value, found.metadata, found.event_type)
+    return Record(
+        _time_ms(decoded), decoded.key, decoded.value, decoded.metadata, decoded.event_type
+    )
 
 
 def _time_ms(record: MllogRecord) -> float | None:
@@ -212,30 +214,29 @@ def _time_ms(record: MllogRecord) -> float | None:
     return record.time_ms
 
 
-def _make_text(records: Records, between: bytes) -> None:
-    """Replace bytes that are not UTF-8 and blank contact persons.
+def _make_text(records: Records, separator: bytes) -> None:
+    """Replaces bytes that are not UTF-8 and blanks contact persons.
 
-    JSON decoding does not look into skipped values. A column is looked through as a whole first,
-    since hardly any holds either; ``between`` its texts may be nothing where all are JSON, which
-    begins and ends with ASCII, so that no two make a character together.
+    Decoding does not validate values that it skips. Each column is first tested as a whole, since
+    hardly any holds either. ``separator`` may be empty where all texts are JSON, which begins and
+    ends with ASCII, so that no two neighbours form a character together.
     """
-    for name in ("value", "metadata"):
-        column: list[JsonText] = getattr(records, name)
-        text = between.join(column)
-        is_text = text.isascii() or _is_text(text)
-        if not is_text:
-            column[:] = [bytes(one).decode("utf-8", "replace").encode() for one in column]
-        if may_hold_contact(text):
-            column[:] = [blank_contacts(bytes(one)) for one in column]
-        elif is_text and not between:
-            records.keep_joined(name, text)
     keys = set(records.key)
     contact_keys = {key for key in keys if is_contact_key(key)}
     if contact_keys:
-        records.keep_joined("value", b"")
         for number, key in enumerate(records.key):
             if key in contact_keys:
                 records.value[number] = b'""'
+    for name in ("value", "metadata"):
+        column: list[JsonText] = getattr(records, name)
+        text = separator.join(column)
+        is_text = text.isascii() or _is_text(text)
+        if not is_text:
+            column[:] = [bytes(value).decode("utf-8", "replace").encode() for value in column]
+        if may_hold_contact(text):
+            column[:] = [blank_contacts(bytes(value)) for value in column]
+        elif is_text and not separator:
+            records.keep_joined(name, text)
     for names, distinct in ((records.key, keys), (records.event_type, set(records.event_type))):
         if any(name is not None and "@" in name for name in distinct):
             names[:] = [name and blank_contacts(name.encode()).decode() for name in names]

@@ -1,7 +1,7 @@
-"""A round's files into the raw tables of expectations/raw.
+"""Turns a round's files into the raw tables of expectations/raw.
 
 Every file becomes a row of source_file, every folder at benchmark level a row of folder, every
-result log a row of run; whatever was odd becomes a row of issue. The sums are checked at the end.
+result log a row of run; whatever is odd becomes a row of issue. The counts are compared at the end.
 """
 
 from __future__ import annotations
@@ -31,9 +31,14 @@ from gpurank.systems.descriptions import Description
 
 TABLES = ("source_file", "folder", "event", "run", "system", "scaling", "power", "issue")
 
-# What shapes the raw tables, beside every module of this package; a change in one of these
-# makes new versions of every round.
-_SHAPING = ("declared/rounds.py", "systems/descriptions.py", "systems/description_text.py")
+# What shapes the raw tables besides the modules of this package. A change in the meaning of one
+# of these makes a new version of every round.
+_SHAPING = (
+    "declared/rounds.py",
+    "declared/unsafe_text.py",
+    "systems/descriptions.py",
+    "systems/description_text.py",
+)
 _RUN_COLUMNS = tuple(
     column.name
     for column in contract("raw.run").columns
@@ -50,7 +55,7 @@ MapChunks: TypeAlias = Callable[
 
 
 class ReconciliationError(RuntimeError):
-    """What was seen is not what was written: a fault of the reader, never of the data."""
+    """The counts of what was seen and what was written differ: an error of the reader."""
 
 
 def read_round(
@@ -83,10 +88,10 @@ def read_round(
 
 
 def code_hash(round_id: str) -> str:
-    """SHA-256 over what shapes a round's raw tables, hexadecimal.
+    """Returns the SHA-256 over what shapes a round's raw tables, hexadecimal.
 
-    The meaning of the reading modules (not their wording), the raw contracts, and the round's own
-    declaration with its rules; editing another round's declaration does not change it.
+    It covers the meaning of the reading modules (not their wording), the raw contracts, and the
+    round's own declaration with its rules. Another round's declaration does not change it.
     """
     package = resource_files("gpurank")
     here = [f"logs/{f.name}" for f in package.joinpath("logs").iterdir() if f.name.endswith(".py")]
@@ -108,7 +113,7 @@ def code_hash(round_id: str) -> str:
 
 
 class _RoundReader:
-    """Collects a round's rows while its files pass by."""
+    """Collects a round's rows file by file."""
 
     def __init__(self, round_: Round, rounds: Rounds) -> None:
         self.round = round_
@@ -120,16 +125,16 @@ class _RoundReader:
         }
 
     def add(self, reading: Reading) -> None:
-        """Add the rows of one file that was read."""
+        """Adds the rows of one file that was read."""
         place = reading.place
-        self.folders.see(place, is_read=reading.refusal is None)
+        self.folders.add_file(place, is_read=reading.refusal is None)
         ignored: str | None
         if reading.refusal is not None:
             kind, ignored = "withheld", reading.refusal
-            self._withheld(reading.path, place, reading.refusal)
+            self._add_withheld(reading.path, place, reading.refusal)
         else:
             self._note_undecodable(reading.path, reading)
-            kind, ignored = self._read(reading.path, reading)
+            kind, ignored = self._add_content(reading.path, reading)
         self.rows["source_file"].append(
             {
                 "path": reading.path,
@@ -142,8 +147,8 @@ class _RoundReader:
             }
         )
 
-    def _withheld(self, path: str, place: Place, reason: str) -> None:
-        """A file that is there and was not read: what it would have changed must not be guessed."""
+    def _add_withheld(self, path: str, place: Place, reason: str) -> None:
+        """Adds a file that was not read; nothing is guessed about what it would have changed."""
         if place.kind in ("result_log", "system_description", "scaling", "power"):
             message = f"the file was not read: {reason}"
             self.issues.add(
@@ -157,55 +162,55 @@ class _RoundReader:
             self.rows["power"].append({**row, "run_stem": place.run_stem, **asdict(nothing)})
 
     def _note_undecodable(self, path: str, reading: Reading) -> None:
-        bad = reading.undecodable_count
-        if bad:
+        count = reading.undecodable_count
+        if count:
             self.issues.add(
                 "warning",
                 "undecodable_records",
-                f"{bad} of {reading.record_count} records cannot be read; they are kept as text",
+                f"{count} of {reading.record_count} records cannot be decoded and stay text",
                 path,
                 reading.undecodable_line,
                 reading.place.folder_id,
             )
 
-    def _read(self, path: str, reading: Reading) -> tuple[str, str | None]:
-        """(kind, why it gives no row) of a file that was read."""
+    def _add_content(self, path: str, reading: Reading) -> tuple[str, str | None]:
+        """Adds a file that was read; returns its kind and why it adds no row, if it adds none."""
         place = reading.place
         if reading.run is not None and reading.rule is not None:
-            self._run(path, place, reading.run, reading.rule)
+            self._add_run(path, place, reading.run, reading.rule)
         elif reading.description is not None:
-            self._system(path, place, reading.description)
+            self._add_system(path, place, reading.description)
         elif reading.scaling is not None:
-            self._scaling(path, place, reading.scaling)
+            self._add_scaling(path, place, reading.scaling)
         elif place.kind == "power":
-            return self._power(path, place, reading.power)
+            return self._add_power(path, place, reading.power)
         elif place.kind == "checker_params":
-            self.folders.checker_params(place, reading.checker_params)
+            self.folders.add_checker_params(place, reading.checker_params)
         elif place.kind == "marker":
-            return "marker", "marks a folder; holds nothing"
+            return "marker", "an empty file that marks a folder"
         elif place.kind == "submission":
-            return "submission", "names the submission's contact persons only"
+            return "submission", "only names the submission's contact persons"
         else:
-            return self._extra(path, reading)
+            return self._add_extra_file(path, reading)
         return place.kind, None
 
-    def _extra(self, path: str, reading: Reading) -> tuple[str, str]:
-        """A file that gives no row, with an issue where it looks as if it should have."""
+    def _add_extra_file(self, path: str, reading: Reading) -> tuple[str, str]:
+        """Adds a file without a row of its own, with an issue where it looks like a log."""
         place = reading.place
         if "scaling" in path.rpartition("/")[2].lower():
-            message = "only a file called scaling.json beside the logs scales a result; not applied"
+            message = "only a scaling.json beside the logs scales a result; this one is not applied"
             self.issues.add("warning", "scaling_misnamed", message, path, folder_id=place.folder_id)
         if not reading.record_count:
             return "stray", "neither a log nor a description"
         if place.folder_id is None and reading.has_run_start:
-            message = "a run's log that stands in no result folder; it counts nowhere"
+            message = "this log of a run is in no result folder, so it does not count"
             self.issues.add("warning", "log_outside_results", message, path)
-        self.folders.extra_log(place, has_run_start=reading.has_run_start)
+        self.folders.add_extra_log(place, has_run_start=reading.has_run_start)
         return "extra_log", "not named and placed as a result log (result_*.txt)"
 
-    def _run(self, path: str, place: Place, facts: RunFacts, rule: BenchmarkRule) -> None:
-        self.folders.log(place, facts.benchmark_reported)
-        self.issues.of_run(path, place, facts, rule, self.rounds, self.round.round_id)
+    def _add_run(self, path: str, place: Place, facts: RunFacts, rule: BenchmarkRule) -> None:
+        self.folders.add_result_log(place, facts.benchmark_reported)
+        self.issues.add_run(path, place, facts, rule, self.rounds, self.round.round_id)
         row = {name: getattr(facts, name) for name in _RUN_COLUMNS}
         self.rows["run"].append(
             {
@@ -216,8 +221,8 @@ class _RoundReader:
             }
         )
 
-    def _system(self, path: str, place: Place, description: Description) -> None:
-        self.folders.system(path)
+    def _add_system(self, path: str, place: Place, description: Description) -> None:
+        self.folders.add_system(path)
         for issue in description.issues:
             self.issues.add(issue.level, issue.kind, issue.message, path, issue.line_number)
         self.rows["system"].append(
@@ -232,7 +237,7 @@ class _RoundReader:
             }
         )
 
-    def _scaling(self, path: str, place: Place, scaling: Scaling) -> None:
+    def _add_scaling(self, path: str, place: Place, scaling: Scaling) -> None:
         factor, problem = scaling
         if problem is not None:
             level, kind, message = problem
@@ -241,11 +246,13 @@ class _RoundReader:
             {"path": path, "folder_id": place.folder_id, "scaling_factor": factor}
         )
 
-    def _power(self, path: str, place: Place, facts: PowerFacts | None) -> tuple[str, str | None]:
+    def _add_power(
+        self, path: str, place: Place, facts: PowerFacts | None
+    ) -> tuple[str, str | None]:
         if facts is None:
-            return "stray", "in a power folder, but holds no readings"
+            return "stray", "in a power folder, but without readings"
         if facts.energy_j is None and (facts.reading_count or facts.device_kind == "total"):
-            message = "no energy: its readings, window or efficiency are missing or cannot be"
+            message = "no energy: its readings, window or efficiency are missing or impossible"
             self.issues.add(
                 "warning", "power_log_unreadable", message, path, folder_id=place.folder_id
             )
@@ -260,14 +267,18 @@ class _RoundReader:
         return "power", None
 
     def finish(self) -> dict[str, list[dict[str, Any]]]:
-        """Every table but event, checked against what was seen."""
+        """Returns the rows of every table but event, after comparing them with what was seen.
+
+        Raises:
+            ReconciliationError: folders or logs seen are not the rows to be written.
+        """
         folders = self.folders.rows()
         logs = sum(row["kind"] == "result_log" for row in self.rows["source_file"])
         if len(folders) != self.folders.seen_count or logs != len(self.rows["run"]):
             raise ReconciliationError(
                 f"{self.round.round_id}: {self.folders.seen_count} folders and {logs} result logs "
                 f"were seen, {len(folders)} and {len(self.rows['run'])} rows would be written; "
-                "please report this"
+                "this is an internal error, please report it"
             )
         return {**self.rows, "folder": folders, "issue": self.issues.rows()}
 

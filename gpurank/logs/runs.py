@@ -1,8 +1,8 @@
-"""One training attempt's facts from its log.
+"""Facts of one run from its log.
 
 The run time is run_stop - run_start of the one completed attempt (MLPerf® Training rules,
-section "Run results"); everything else in the log describes it. Records count by their own
-clock, never by the order of lines.
+section "Run results"); everything else in the log describes it. Records are ordered by their own
+clock, never by their lines.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from gpurank.logs.evaluations import (
     Decision,
     Evaluation,
     decide,
-    evaluations,
     quality_json,
     quantity,
+    read_evaluations,
 )
 from gpurank.logs.log_view import LogView, Stamp
 from gpurank.logs.records import Records
-from gpurank.logs.timestamps import is_out_of_line
+from gpurank.logs.timestamps import clock_doubt
 
 _LONGEST_MS = 366 * 24 * 3600 * 1000.0
 _SUCCESS = frozenset({"success", "succuss", "succeeded", "true"})
@@ -33,7 +33,7 @@ _FAILURE = frozenset({"abort", "aborted", "fail", "failed", "failure", "false", 
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """The columns of raw.run without path and folder; expectations/raw/run.yml says each."""
+    """The columns of raw.run without path and folder; expectations/raw/run.yml documents them."""
 
     dialect: str | None
     record_count: int
@@ -74,8 +74,9 @@ class RunFacts:
     fingerprint: str | None
     is_below_target: bool
     """Filed as a success although the deciding evaluation misses the target."""
-    out_of_line: tuple[int, ...]
-    """Lines of run_start and run_stop whose time contradicts the records around them."""
+    clock_doubts: tuple[tuple[int, str], ...]
+    """(line, what is odd) of a run_start or run_stop whose time the records around it deny or do
+    not confirm."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,7 @@ class _Outcome:
 
 
 def run_facts(records: Records, rule: BenchmarkRule) -> RunFacts:
-    """The facts of the run that a result log holds.
+    """Returns the facts of the run that a result log holds.
 
     Args:
         records: the log's records.
@@ -107,39 +108,39 @@ def run_facts(records: Records, rule: BenchmarkRule) -> RunFacts:
     attempts = _attempts(log)
     outcome = _outcome(log, attempts, rule)
     attempt = outcome.attempt
-    found = [
-        one
-        for one in evaluations(records, log.at("eval_accuracy"))
-        if len(attempts) < 2 or attempt is None or _is_within(one.time_ms, attempt)
+    run_evaluations = [
+        evaluation
+        for evaluation in read_evaluations(records, log.at("eval_accuracy"))
+        if len(attempts) < 2 or attempt is None or _is_within(evaluation.time_ms, attempt)
     ]
     target = log.number("target_accuracy", "eval_target")
-    decision = decide(found, rule, target)
+    decision = decide(run_evaluations, rule, target)
     is_converged, basis = _verdict(outcome, decision.is_passing)
-    filed = quality_json(records, decision)
+    quality_text = quality_json(records, decision)
     return RunFacts(
         dialect=records.dialect[0] if records.dialect else None,
         record_count=len(records),
         undecodable_count=records.is_decodable.count(False),
         attempt_count=len(attempts),
-        completed_attempt_count=sum(bool(one.stops) for one in attempts),
+        completed_attempt_count=sum(bool(attempt.stops) for attempt in attempts),
         duration_ms=outcome.duration_ms,
         duration_source=outcome.duration_source,
         status_reported=outcome.status,
         is_converged=is_converged,
         convergence_basis=basis,
-        quality_json=filed,
+        quality_json=quality_text,
         target_reported=target,
-        fingerprint=_fingerprint(attempt, outcome, filed),
+        fingerprint=_fingerprint(attempt, outcome, quality_text),
         is_below_target=outcome.verdict is True and decision.is_passing is False,
-        out_of_line=_out_of_line(records, attempt),
+        clock_doubts=_clock_doubts(records, attempt),
         **_stamps(records, attempt),
-        **_evaluated(records, decision, found),
+        **_deciding_evaluation(records, decision, run_evaluations),
         **_reported(log),
     )
 
 
 def _stamps(records: Records, attempt: _Attempt | None) -> dict[str, Any]:
-    """Start and stop of the attempt that counts, with their lines."""
+    """Returns start and stop of the attempt that counts, with their lines."""
     start = attempt.start if attempt else None
     stop = attempt.stops[0] if attempt and attempt.stops else None
     return {
@@ -150,17 +151,26 @@ def _stamps(records: Records, attempt: _Attempt | None) -> dict[str, Any]:
     }
 
 
-def _out_of_line(records: Records, attempt: _Attempt | None) -> tuple[int, ...]:
+def _clock_doubts(records: Records, attempt: _Attempt | None) -> tuple[tuple[int, str], ...]:
     stamps = [attempt.start, *attempt.stops[:1]] if attempt else []
-    doubtful = [stamp.record for stamp in stamps if is_out_of_line(records, stamp.record)]
-    return tuple(records.line_number[record] for record in doubtful)
+    return tuple(
+        (records.line_number[stamp.record], doubt)
+        for stamp in stamps
+        if (doubt := clock_doubt(records, stamp.record)) is not None
+    )
 
 
-def _evaluated(records: Records, decision: Decision, found: Sequence[Evaluation]) -> dict[str, Any]:
-    """The deciding evaluation's number, line and counters."""
+def _deciding_evaluation(
+    records: Records, decision: Decision, run_evaluations: Sequence[Evaluation]
+) -> dict[str, Any]:
+    """Returns value, line and counters of the evaluation that decides the run."""
     deciding = decision.evaluation
     counters = deciding.counters if deciding else {}
-    epochs = [one.counters["epoch_num"] for one in found if "epoch_num" in one.counters]
+    epochs = [
+        evaluation.counters["epoch_num"]
+        for evaluation in run_evaluations
+        if "epoch_num" in evaluation.counters
+    ]
     return {
         "quality": deciding.value if deciding else None,
         "quality_line": records.line_number[deciding.record] if deciding else None,
@@ -172,8 +182,8 @@ def _evaluated(records: Records, decision: Decision, found: Sequence[Evaluation]
 
 
 def _reported(log: LogView) -> dict[str, Any]:
-    """What the log says about itself."""
-    throughput, step_time = log.claimed()
+    """Returns what the log says about itself."""
+    throughput, step_time = log.logged_speed()
     return {
         "global_batch_size": log.number("global_batch_size"),
         "train_samples": log.number("train_samples"),
@@ -193,13 +203,13 @@ def _reported(log: LogView) -> dict[str, Any]:
 
 
 def _attempts(log: LogView) -> list[_Attempt]:
-    """Attempts by time: a run_start and the run_stops before the next run_start."""
+    """Returns the attempts by time: a run_start and the run_stops before the next run_start."""
     starts, stops = log.stamps("run_start"), log.stamps("run_stop")
     ends = [*(start.time_ms for start in starts[1:]), math.inf]
     return [
         _Attempt(
             start,
-            tuple(s for s in stops if start.time_ms < s.time_ms <= end),
+            tuple(stop for stop in stops if start.time_ms < stop.time_ms <= end),
             end,
         )
         for start, end in zip(starts, ends, strict=False)
@@ -211,7 +221,7 @@ def _is_within(time_ms: float | None, attempt: _Attempt) -> bool:
 
 
 def _outcome(log: LogView, attempts: Sequence[_Attempt], rule: BenchmarkRule) -> _Outcome:
-    completed = [one for one in attempts if one.stops]
+    completed = [attempt for attempt in attempts if attempt.stops]
     if not len(log.records):
         return _Outcome(None, None, None, None, False, "no_records")
     if not attempts:
@@ -223,8 +233,8 @@ def _outcome(log: LogView, attempts: Sequence[_Attempt], rule: BenchmarkRule) ->
         if len(attempts) == 1 and elapsed is not None:
             return _Outcome(attempts[0], elapsed, "elapsed", None, None, "elapsed")
         basis = "clock" if log.stamps("run_stop") else "no_run_stop"
-        alone = attempts[0] if len(attempts) == 1 else None
-        return _Outcome(alone, None, None, None, False, basis)
+        only_attempt = attempts[0] if len(attempts) == 1 else None
+        return _Outcome(only_attempt, None, None, None, False, basis)
     attempt = completed[0]
     duration, source = attempt.stops[0].time_ms - attempt.start.time_ms, "run_stop"
     if rule.is_timed_by_elapsed:
@@ -238,28 +248,28 @@ def _outcome(log: LogView, attempts: Sequence[_Attempt], rule: BenchmarkRule) ->
 
 
 def _elapsed_ms(log: LogView) -> float | None:
-    """The one elapsed training time that eval_result gives, in ms; None if several."""
-    found = {quantity(log.metadata(n).get("timestamp")) for n in log.at("eval_result")} - {None}
-    elapsed = (found.pop() or 0.0) * 1000 if len(found) == 1 else 0.0
+    """Returns the one elapsed training time that eval_result states, in ms; None if several."""
+    times = {quantity(log.metadata(n).get("timestamp")) for n in log.at("eval_result")} - {None}
+    elapsed = (times.pop() or 0.0) * 1000 if len(times) == 1 else 0.0
     return elapsed if 0 < elapsed < _LONGEST_MS else None
 
 
 def _status(log: LogView, attempt: _Attempt) -> tuple[str | None, bool | None, str]:
-    """(status as filed, verdict, basis) of an attempt's run_stop records.
+    """Returns (status as filed, verdict, basis) of an attempt's run_stop records.
 
     The first run_stop ends the attempt; records repeated at its time must agree.
     """
     end = attempt.stops[0].time_ms
-    filed = {
+    statuses = {
         _filed_status(log, number)
         for number in log.at("run_stop")
         if log.records.time_ms[number] == end
     }
-    named = sorted((text, basis) for text, basis in filed if text is not None)
-    if not named:
+    filed = sorted((text, basis) for text, basis in statuses if text is not None)
+    if not filed:
         return None, None, "target"
-    verdicts = {_verdict_of(text) for text, _ in named}
-    text, basis = named[0]
+    verdicts = {_verdict_of(text) for text, _ in filed}
+    text, basis = filed[0]
     if verdicts == {True}:
         return text, True, basis
     if verdicts == {False}:
@@ -297,9 +307,12 @@ def _verdict(outcome: _Outcome, is_passing: bool | None) -> tuple[bool, str]:
     return False, "no_outcome" if is_passing is None else "target_missed"
 
 
-def _fingerprint(attempt: _Attempt | None, outcome: _Outcome, filed: str | None) -> str | None:
+def _fingerprint(
+    attempt: _Attempt | None, outcome: _Outcome, quality_text: str | None
+) -> str | None:
+    """Returns a hash of start, end and quality, by which copies of a run are found."""
     if attempt is None or not (attempt.stops or outcome.duration_ms):
         return None
     end = attempt.stops[0].time_ms if attempt.stops else outcome.duration_ms
-    text = f"{attempt.start.time_ms!r}|{end!r}|{filed}"
+    text = f"{attempt.start.time_ms!r}|{end!r}|{quality_text}"
     return hashlib.sha256(text.encode()).hexdigest()[:32]

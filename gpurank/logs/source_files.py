@@ -1,7 +1,7 @@
-"""What a round's source holds: its files, which of them count, and the hash of them all.
+"""The files of a round's source: which of them count, their order, and the hash of them all.
 
-The rule is one for every kind of source, so that a repository, an archive of it and a checkout
-of it give the same files in the same order: folder by folder, as ``path_order`` has it.
+One rule for every kind of source, so that a repository, an archive of it and a checkout of it
+yield the same files in the same order: folder by folder (``path_order``).
 """
 
 from __future__ import annotations
@@ -12,18 +12,20 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from gpurank.declared.unsafe_text import CONTROL_CHARACTERS
+
 MIB = 1 << 20
 
 #: A file beyond this is listed without its bytes. The largest published log known has tens of
 #: MiB, and the public host takes no file above 100 MB: anything beyond is not a log.
 FILE_LIMIT_B = 128 * MIB
-#: A stray (a name that no log or description has) is kept to be hashed and named, not read.
+#: A stray (a name that no log or description has) is hashed and named, but not read.
 STRAY_LIMIT_B = 1 * MIB
 
 _FOLDERS = frozenset({"results", "systems"})
 _ENTRY_NAMES = frozenset({"entry.json", "submission.json"})
 _DATA_SUFFIXES = frozenset({"txt", "json", "log", "out", "csv"})
-# Pictures, programs and packed files say nothing that a log or a description does not.
+# Pictures, programs and packed files hold nothing that a log or a description does not.
 _PICTURES = "png jpg jpeg gif svg pdf bmp webp ico tif tiff"
 _PROGRAMS = (
     "sh bash py ipynb awk pl r rb lua js ts java go rs c cc cpp cxx cu h hh hpp cuh m "
@@ -32,12 +34,9 @@ _PROGRAMS = (
 _PACKED = "zip tar gz tgz bz2 xz zst 7z rar"
 _LEFT_OUT_SUFFIXES = frozenset(f"{_PICTURES} {_PROGRAMS} {_PACKED}".split())
 
-_ADDRESS = re.compile(r"([\w.+-])@(?=[\w-]+(?:\.[\w-]+)*\.[A-Za-z]{2})")
-
-# Control characters and the marks that turn the direction of text, or take no room.
-_STEERING = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]"
-)
+# The @ of each address, also where one address is part of another.
+_AT_SIGN = re.compile(r"([\w.+-])@(?=[\w-]+(?:\.[\w-]+)*\.[A-Za-z]{2})")
+_STEERING = re.compile(f"[\t\n{CONTROL_CHARACTERS}]")
 
 Interest = Literal["data", "stray"]
 
@@ -65,19 +64,19 @@ class SourceFile:
 
     @property
     def sha256(self) -> str:
-        """SHA-256 of the file's bytes, hexadecimal; computed at each call."""
+        """SHA-256 of the file's bytes, hexadecimal; computed on each call."""
         if self.withheld_reason:
             return self.withheld_sha256
         return hashlib.sha256(self.data).hexdigest()
 
 
 def interest(path: str) -> Interest | None:
-    """What a file is taken for by its path; None where it is not listed at all.
+    """Returns whether a path is data or a stray; None where the file is not listed at all.
 
-    Taken are files below a folder ``results`` or ``systems`` and v0.5's ``entry.json`` and
-    ``submission.json`` wherever they stand. There, ``.txt .json .log .out .csv`` and names
-    without a suffix (markers such as ``.gitkeep``) are data; pictures, programs and packed files
-    are left out; whatever else lies there is a stray, so that it is recorded and not hidden.
+    Listed are files below a folder ``results`` or ``systems`` and v0.5's ``entry.json`` and
+    ``submission.json`` anywhere. There, ``.txt .json .log .out .csv`` and names without a suffix
+    (markers such as ``.gitkeep``) are data; pictures, programs and packed files are left out;
+    every other file is a stray, which is recorded with its hash.
     """
     *folders, name = path.split("/")
     if name in _ENTRY_NAMES:
@@ -92,55 +91,58 @@ def interest(path: str) -> Interest | None:
 
 
 def size_limit(path: str) -> int:
-    """Bytes up to which a taken file's content is read, by its path."""
+    """Returns the largest size up to which a listed file is read, B."""
     return STRAY_LIMIT_B if interest(path) == "stray" else FILE_LIMIT_B
 
 
 def withheld_for_size(path: str, byte_count: int, sha256: str) -> SourceFile:
-    """A file that is listed without its bytes because it is too large."""
+    """Returns a file that is listed without its bytes because it is too large."""
     reason = f"larger than {size_limit(path) // MIB} MiB"
     return SourceFile(path, b"", reason, byte_count, sha256)
 
 
 def withheld_link(path: str, reason: str, target: bytes = b"") -> SourceFile:
-    """A link or another entry without bytes of its own; what it points to is never followed."""
+    """Returns a link, or another entry without bytes of its own; it is never followed."""
     return SourceFile(path, b"", reason, len(target), hashlib.sha256(target).hexdigest())
 
 
 def readable_path(raw: bytes) -> str:
-    """A path's bytes as valid Unicode; bytes that are not UTF-8 become ``\\xNN``.
+    """Returns a path's bytes as valid Unicode; bytes that are not UTF-8 become ``\\xNN``.
 
     So do characters that steer a terminal or hide what follows, and the @ of what looks like an
     e-mail address: none is ever stored.
     """
     text = raw.decode("utf-8", "backslashreplace")
     text = _STEERING.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
-    return _ADDRESS.sub(r"\1\\x40", text)
+    return _AT_SIGN.sub(r"\1\\x40", text)
 
 
 def path_order(path: str) -> str:
-    """Sort key of a path: by the names of its folders one after the other.
+    """Returns the sort key of a path: the names of its folders, one after the other.
 
-    A folder's files then stand together, also where another folder's name goes on from its name
-    (``a/x`` before ``a-b/x``); archives of a walked folder have this order, Git's own do not.
+    It keeps a folder's files together, also where another folder's name begins with its name
+    (``a/x`` before ``a-b/x``). Archives of a folder on disk have this order; Git's do not.
     """
     return path.replace("/", "\0")
 
 
 def content_hash(files: Iterable[tuple[str, str]]) -> str:
-    """SHA-256 over one line ``<sha256>  <path>`` a file, in path order; hexadecimal.
+    """Returns the SHA-256 over one line ``<sha256>  <path>`` per file, hexadecimal.
 
-    Of (path, SHA-256) pairs in any order. It depends on names and bytes alone: neither on the
-    order, nor on dates, nor on how an archive was packed.
+    It depends on names and bytes alone, not on the order of the files, their dates or how an
+    archive was packed.
+
+    Args:
+        files: (path, SHA-256) of each file.
 
     Raises:
-        ValueError: a path comes twice.
+        ValueError: a path occurs twice.
     """
     digest = hashlib.sha256()
     previous: str | None = None
     for path, sha256 in sorted(files):
         if path == previous:
-            raise ValueError(f"{path!r} is there twice; a content hash needs one file a path")
+            raise ValueError(f"{path!r} occurs twice; a content hash needs one file per path")
         previous = path
         # As sha256sum does: a line break in a name must not look like another file's line.
         escaped = path.replace("\\", "\\\\").replace("\n", "\\n")

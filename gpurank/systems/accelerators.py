@@ -1,15 +1,18 @@
 """Which accelerator a filed name means.
 
-Facts stand in ``warehouse/lookups/accelerator.csv`` (vendor data sheets; blank where unsure), the
-spellings seen in published rounds in ``accelerator_spelling.csv``, and the words that may surround
-a model's name in ``accelerator_word.csv``. A name not listed resolves only if every word of it is
-understood and exactly one model fits all that it states.
+``warehouse/lookups/accelerator.csv`` holds the facts (vendor data sheets; blank where unsure),
+``accelerator_spelling.csv`` the spellings seen in published rounds, and ``accelerator_word.csv``
+the words that may surround a model's name. A name that is not listed resolves only if every word
+of it is understood and exactly one model fits all that it states. Two things may be settled beside
+the name: an architecture word that contradicts the chip's own name is overruled with a note, and
+the memory filed in its own field chooses between variants that the name leaves open.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher
 from functools import cache
 from typing import Any
 
@@ -48,13 +51,15 @@ _COUNT = re.compile(r"^\d+\s*x\s+")
 _WATTS = re.compile(r"\(?(?<![\w.])(\d{2,4})\s?w\b\)?")
 _MEMORY = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)\s?(?:gib|gb|g)\b")
 _WORD = re.compile(r"[a-z0-9.+]+")
-# v0.5 names the slice: tpuv2-512. The number counts cores, not another model.
+# v0.5 names the slice: tpuv2-512. The number counts cores; it is no other model.
 SLICE = re.compile(r"\s*tpu[\s-]?v(\d\w?)-(\d+)\s*", re.I)
+# A filed memory may be rounded, or be what the driver leaves free.
+_MEMORY_TOLERANCE = 0.01
 
 
 @dataclass(frozen=True, slots=True)
 class _Stated:
-    """What a name states: the model's key and the facts beside it."""
+    """What a name states: the chip's own name (``key``) and the facts beside it."""
 
     key: str
     vendors: frozenset[str]
@@ -67,7 +72,7 @@ class _Stated:
 
 @cache
 def models() -> dict[str, dict[str, str]]:
-    """The catalogue's rows by model."""
+    """Returns the catalogue's rows by model."""
     return {row["model"]: row for row in rows("accelerator")}
 
 
@@ -77,21 +82,22 @@ def _words() -> dict[str, tuple[str, str]]:
 
 
 @cache
-def _keys() -> dict[str, tuple[dict[str, str], ...]]:
-    found: dict[str, tuple[dict[str, str], ...]] = {}
+def models_by_key() -> dict[str, tuple[dict[str, str], ...]]:
+    """Returns the catalogue's rows by each of their keys (``h100``), a chip's name in short."""
+    by_key: dict[str, tuple[dict[str, str], ...]] = {}
     for row in models().values():
         for key in row["keys"].split(";"):
-            found[key] = (*found.get(key, ()), row)
-    return found
+            by_key[key] = (*by_key.get(key, ()), row)
+    return by_key
 
 
 @cache
 def _spellings() -> dict[str, tuple[dict[str, str], ...]]:
-    found: dict[str, tuple[dict[str, str], ...]] = {}
+    by_spelling: dict[str, tuple[dict[str, str], ...]] = {}
     for row in rows("accelerator_spelling"):
-        key = normal(row["reported"])
-        found[key] = (*found.get(key, ()), row)
-    return found
+        spelling = normal(row["reported"])
+        by_spelling[spelling] = (*by_spelling.get(spelling, ()), row)
+    return by_spelling
 
 
 def _values(row: dict[str, str]) -> dict[str, Any]:
@@ -112,14 +118,19 @@ def _values(row: dict[str, str]) -> dict[str, Any]:
     return values
 
 
-def _stated(text: str) -> _Stated:
-    """Take a name apart; a word nobody knows stays in the key, which then fits no model."""
+def _read_name(text: str) -> _Stated:
+    """Returns what a name states; a word that is not known stays in the key, which then fits none.
+
+    A slice's name (``tpuv3-512``) states its generation.
+    """
+    if part := SLICE.fullmatch(text):
+        text = f"tpuv{part[1]}"
     rest = _COUNT.sub("", normal(text.replace("_", " ")))
     watts = frozenset(_WATTS.findall(rest))
     rest = _WATTS.sub(" ", rest)
     memory = frozenset(float(value) for value in _MEMORY.findall(rest))
     rest = _MEMORY.sub(" ", rest)
-    said: dict[str, set[str]] = {"vendor": set(), "form": set(), "memory_type": set()}
+    stated: dict[str, set[str]] = {"vendor": set(), "form": set(), "memory_type": set()}
     architecture: str | None = None
     key: list[str] = []
     words = _WORD.findall(rest)
@@ -132,61 +143,104 @@ def _stated(text: str) -> _Stated:
         elif kind == "architecture":
             architecture = value
         elif kind != "noise":
-            said[kind].add(value or word)
+            stated[kind].add(value or word)
     return _Stated(
         "".join(key),
-        frozenset(said["vendor"]),
+        frozenset(stated["vendor"]),
         architecture,
-        frozenset(said["form"]),
-        frozenset(said["memory_type"]),
+        frozenset(stated["form"]),
+        frozenset(stated["memory_type"]),
         memory,
         watts,
     )
 
 
+def _accepted_memory(row: dict[str, str]) -> set[float]:
+    """Returns the memory sizes under which a model is filed, GB."""
+    return {float(value) for value in row["memory_accepted"].split(";") if value}
+
+
 def _fits(row: dict[str, str], stated: _Stated) -> bool:
-    """Whether nothing that the name states contradicts the model."""
-    accepted = {float(value) for value in row["memory_accepted"].split(";") if value}
+    """Returns whether nothing that the name states, but its architecture, contradicts the model."""
     powers = set(filter(None, row["power_accepted_w"].split(";")))
     kinds = {row["memory_type"], "hbm" if row["memory_type"].startswith("hbm") else ""}
     return (
         all(vendor == row["vendor"] for vendor in stated.vendors)
-        and stated.architecture in (None, row["architecture"])
         and (not row["form_factor"] or all(map(row["form_factor"].startswith, stated.forms)))
-        and stated.memory <= accepted
+        and stated.memory <= _accepted_memory(row)
         and (not row["memory_type"] or stated.memory_types <= kinds)
         and (not powers or stated.watts <= powers)
     )
 
 
-def _by_rule(text: str) -> dict[str, Any] | None:
-    """Values of the one model that fits, or what all fitting variants of it share."""
-    part = SLICE.fullmatch(text)
-    stated = _stated(f"tpuv{part[1]}" if part else text)
-    found = [row for row in _keys().get(stated.key, ()) if _fits(row, stated)]
-    certain = [row for row in found if row["is_fallback"] != "true"]
-    exact = [row for row in certain if row["form_factor"] in stated.forms]
-    certain = exact if len(exact) == 1 else certain
-    if len(certain) == 1:
-        return _values(certain[0])
-    fallback = [row for row in found if row["is_fallback"] == "true"]
-    if not certain or len(fallback) != 1:
+def _fitting_models(stated: _Stated) -> tuple[list[dict[str, str]], str | None]:
+    """Returns the models that fit a name, and a note where its architecture word was overruled.
+
+    The chip's own name is unique, and architecture words are often filed wrong (``Blackwell`` for
+    a B300, which is Blackwell Ultra): the chip's name counts.
+    """
+    fitting = [row for row in models_by_key().get(stated.key, ()) if _fits(row, stated)]
+    agreeing = [row for row in fitting if stated.architecture in (None, row["architecture"])]
+    if agreeing or not fitting:
+        return agreeing, None
+    chip, architecture = fitting[0]["family"], fitting[0]["architecture"]
+    note = f"it says {stated.architecture}, but {chip} is {architecture}; the chip's name counts"
+    return fitting, note
+
+
+def _choose(
+    fitting: list[dict[str, str]], stated: _Stated, filed_memory_gib: float | None
+) -> dict[str, Any] | None:
+    """Returns the values of the one model that fits, or what all fitting variants share.
+
+    None where none fits, or several do that the catalogue has no common row for.
+    """
+    variants = [row for row in fitting if row["is_fallback"] != "true"]
+    exact = [row for row in variants if row["form_factor"] in stated.forms]
+    variants = exact if len(exact) == 1 else variants
+    if len(variants) > 1 and filed_memory_gib:
+        of_that_memory = [row for row in variants if _has_memory(row, filed_memory_gib)]
+        variants = of_that_memory or variants
+    if len(variants) == 1:
+        return _values(variants[0])
+    fallback = [row for row in fitting if row["is_fallback"] == "true"]
+    if not variants or len(fallback) != 1:
         return None
-    variants = [_values(row) for row in certain]
+    candidates = [_values(row) for row in variants]
     return {
         name: value
-        if value is not None or len({variant[name] for variant in variants}) > 1
-        else variants[0][name]
+        if value is not None or len({candidate[name] for candidate in candidates}) > 1
+        else candidates[0][name]
         for name, value in _values(fallback[0]).items()
     }
 
 
-def identify_accelerator(text: str | None, round_id: str | None = None) -> Match:
-    """The model that a filed accelerator name means.
+def _has_memory(row: dict[str, str], filed_gib: float) -> bool:
+    return any(abs(size - filed_gib) <= _MEMORY_TOLERANCE * size for size in _accepted_memory(row))
+
+
+def _closest_model(text: str, key: str) -> str | None:
+    """Returns the model whose chip has the name, or nearly the name, of an unresolved spelling."""
+    keys = models_by_key()
+    words = [key, *_WORD.findall(normal(text))]
+    near = next((word for word in words if word in keys), None) or closest(key, keys)
+    if near is None:
+        return None
+    names = [row["model"] for row in keys[near] if row["is_fallback"] != "true"]
+    spelling = normal(text)
+    return max(names, key=lambda name: SequenceMatcher(None, spelling, normal(name)).ratio())
+
+
+def identify_accelerator(
+    text: str | None, round_id: str | None = None, memory_gib: float | None = None
+) -> Match:
+    """Returns the model that a filed accelerator name means.
 
     Args:
         text: the name as filed.
         round_id: the round it was filed in; some spellings mean a model in certain rounds only.
+        memory_gib: memory filed beside the name, GiB; it chooses between variants that the name
+            leaves open, and never contradicts a name that leaves none open.
 
     Returns:
         The match with the values of SCHEMA; ``unresolved`` with the closest known model where the
@@ -196,15 +250,20 @@ def identify_accelerator(text: str | None, round_id: str | None = None) -> Match
         return BLANK
     if len(text) > LONGEST:
         return Match("unresolved")
+    stated = _read_name(text)
+    fitting, note = _fitting_models(stated)
     for row in _spellings().get(normal(text), ()):
         if _in_rounds(row, round_id):
-            return Match("lookup", _values(models()[row["model"]]))
-    values = _by_rule(text)
+            model = models()[row["model"]]
+            if model["is_fallback"] == "true" and memory_gib:
+                narrowed = _choose(fitting, stated, memory_gib)
+                if narrowed is not None and narrowed["accelerator"] != model["model"]:
+                    return Match("rule", narrowed)
+            return Match("lookup", _values(model))
+    values = _choose(fitting, stated, memory_gib)
     if values is not None:
-        return Match("rule", values)
-    named = {row["reported"]: row["model"] for row in rows("accelerator_spelling")}
-    near = closest(text, [*models(), *named])
-    return Match("unresolved", {}, named.get(near, near) if near else None)
+        return Match("rule", values, note=note)
+    return Match("unresolved", {}, _closest_model(text, stated.key))
 
 
 class UnknownAcceleratorError(ValueError):

@@ -1,8 +1,8 @@
 """Which host processor a filed name means.
 
-Facts stand in ``warehouse/lookups/cpu.csv``: physical cores of a socket and the year in which the
-generation was launched, blank where unsure. Spellings that a rule would not understand, or would
-misread, stand in ``cpu_spelling.csv``.
+``warehouse/lookups/cpu.csv`` holds the facts: physical cores of a socket and the year in which the
+generation was launched, blank where unsure. ``cpu_spelling.csv`` holds the spellings that the rules
+would not understand or would misread.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _by_key() -> dict[str, dict[str, str]]:
 
 @cache
 def _xeons() -> dict[str, dict[str, str]]:
-    """Intel's models by their number, which no two of them share."""
+    """Returns Intel's models by their number, which is unique."""
     return {
         key.rpartition(" ")[2]: row
         for key, row in _by_key().items()
@@ -71,7 +71,7 @@ def _by_rule(text: str) -> dict[str, str] | None:
     key = _key(text)
     if key in _by_key():
         return _by_key()[key]
-    # the P suffix is AMD's single-socket version of the same processor
+    # The P suffix is AMD's single-socket version of the same processor.
     if re.fullmatch(r"epyc \d{4}p", key):
         return _by_key().get(key[:-1])
     *tiers, model = key.split() or [""]
@@ -82,18 +82,19 @@ def _by_rule(text: str) -> dict[str, str] | None:
 
 
 def node_parts(text: str | None) -> list[str]:
-    """The parts of ``Node1: a, Node2: b``; empty where the text is not of that form."""
+    """Returns the parts of ``Node1: a, Node2: b``; empty where the text has another form."""
     if text is None or not _NODE.match(text.strip()):
         return []
     return [part.strip(" ,;") for part in _NODE.split(text.strip())[1:]]
 
 
 def _mixed(parts: list[str]) -> Match:
-    """Several processors in one system: what they share, and no core count of a socket."""
-    found = [identify_cpu(part) for part in parts]
-    if any(match.method not in ("lookup", "rule") for match in found):
-        return Match("unresolved", {}, "; ".join(match.closest or "?" for match in found))
-    values = [match.values for match in found]
+    """Returns what several processors in one system share, without cores of a socket."""
+    matches = [identify_cpu(part) for part in parts]
+    if any(match.method not in ("lookup", "rule") for match in matches):
+        near = [match.closest for match in matches if match.closest]
+        return Match("unresolved", {}, "; ".join(near) or None)
+    values = [match.values for match in matches]
     if all(value == values[0] for value in values):
         return Match("rule", values[0])
     shared = {
@@ -105,10 +106,10 @@ def _mixed(parts: list[str]) -> Match:
 
 
 def identify_cpu(text: str | None) -> Match:
-    """The model that a filed processor name means, with the values of SCHEMA.
+    """Returns the model that a filed processor name means, with the values of SCHEMA.
 
     ``unresolved`` with the closest known model where the name is not understood as a whole; a
-    system that names one processor a node gives ``mixed: a + b``.
+    system that names another processor for each node is ``mixed: a + b``.
     """
     if text is None or is_blank(text):
         return BLANK

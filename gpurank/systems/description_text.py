@@ -1,4 +1,4 @@
-"""Bytes of a system description → a tree of plain values, for every dialect.
+"""Parses the bytes of a system description of any dialect into a tree of plain values.
 
 Sources of the dialects: the v0.5 submission's ``entry.json``, the v0.6 ``key: {...}`` lines that
 hold Python literals, JSON since v0.6, with and without trailing commas.
@@ -15,6 +15,8 @@ import warnings
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from gpurank.declared.unsafe_text import EMAIL_ADDRESS
+
 Dialect = Literal["json", "json_trailing_comma", "v06_kv", "v05_entry", "unreadable"]
 Level = Literal["info", "warning", "error"]
 
@@ -24,10 +26,9 @@ MAX_DEPTH = 64
 
 # A string token, closed or running to the end of the text, or a comma before a closing bracket.
 _TRAILING_COMMA = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|,(?=\s*+[}\]])', re.S)
-# Patterns for any text are anchored where a word starts, so that none is scanned twice.
+# Patterns are anchored where a word starts, so that no text is scanned twice.
 _KV_LINE = re.compile(r"\s*([A-Za-z_][\w \t.-]*+):\s*(\S.*)")
 _BRACKET = re.compile(r"[\[\](){}]")
-_EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]++@[\w-]+(?:\.[\w-]+)*\.[A-Za-z]{2,}(?![A-Za-z0-9_])")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _PRIVATE_KEY = re.compile(
     r"(?:^|[\W_])(?:poc|e-?mails?|authors?|maintainers?|phone)(?:$|[\W_])|poc_|contact", re.I
@@ -62,7 +63,7 @@ class _Pairs(dict[str, Any]):
 
 
 def _latin(error: UnicodeError) -> tuple[str, int]:
-    """Read the bytes that are not UTF-8 one by one as Windows-1252, so that the rest stays."""
+    """Reads bytes that are not UTF-8 as Windows-1252, so that the rest of the text stays."""
     assert isinstance(error, UnicodeDecodeError)
     return error.object[error.start : error.end].decode("cp1252", "replace"), error.end
 
@@ -71,7 +72,7 @@ codecs.register_error("gpurank_cp1252", _latin)
 
 
 def decode(data: bytes) -> tuple[str, list[SystemIssue]]:
-    """Text of a description, with an issue where its bytes are not UTF-8."""
+    """Returns the text of a description, with an issue where its bytes are not UTF-8."""
     for mark, encoding in ((codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16")):
         if data.startswith(mark):
             text = data.decode(encoding, "replace")
@@ -86,14 +87,14 @@ def decode(data: bytes) -> tuple[str, list[SystemIssue]]:
 
 
 def _is_private(key: str) -> bool:
-    """Whether a field's name says that it holds a contact person, or is an address itself."""
-    return bool(_PRIVATE_KEY.search(key) or _EMAIL.search(key))
+    """Returns whether a field's name says that it holds a contact, or is an address itself."""
+    return bool(_PRIVATE_KEY.search(key) or EMAIL_ADDRESS.search(key))
 
 
 def scrub(value: Any) -> Any:
-    """A value without contact persons, e-mail addresses and characters UTF-8 cannot hold."""
+    """Returns a value without contacts, e-mail addresses and characters UTF-8 cannot hold."""
     if isinstance(value, str):
-        return _EMAIL.sub("[address removed]", _SURROGATE.sub("\ufffd", value))
+        return EMAIL_ADDRESS.sub("[address removed]", _SURROGATE.sub("\ufffd", value))
     if isinstance(value, dict):
         return {scrub(str(k)): scrub(v) for k, v in value.items() if not _is_private(str(k))}
     if isinstance(value, (list, tuple)):
@@ -116,7 +117,7 @@ def _pairs(items: list[tuple[str, Any]]) -> _Pairs:
 
 
 def _number(text: str) -> Any:
-    """A JSON number whose text survives: 1.0 stays 1.0, a longer one stays text."""
+    """Returns a JSON number if its text survives (1.0 stays 1.0); a longer one stays text."""
     try:
         value = float(text)
     except ValueError:
@@ -129,7 +130,7 @@ def _integer(text: str) -> Any:
 
 
 def _loads(text: str) -> Any:
-    """JSON with control characters in strings allowed; raises ValueError for all it cannot read."""
+    """Decodes JSON, with control characters in strings; ValueError for all it cannot read."""
     try:
         document = json.loads(
             text,
@@ -145,7 +146,7 @@ def _loads(text: str) -> Any:
 
 
 def _bounded(document: Any) -> Any:
-    """The value itself if nothing in it is nested deeper than MAX_DEPTH; ValueError else."""
+    """Returns the value if nothing in it is nested deeper than MAX_DEPTH; else ValueError."""
     level: list[Any] = [document]
     for _ in range(MAX_DEPTH):
         level = [
@@ -160,7 +161,7 @@ def _bounded(document: Any) -> Any:
 
 
 def literal(text: str) -> Any:
-    """A Python literal, evaluated with bounds on size and depth.
+    """Evaluates a Python literal within bounds on size and depth.
 
     Raises:
         ValueError: not a literal, or beyond the bounds.
@@ -181,10 +182,10 @@ def literal(text: str) -> Any:
 
 
 def _conflicts(tree: Any, text: str) -> list[SystemIssue]:
-    """An issue for each key that one object names twice with different values."""
-    found: list[SystemIssue] = []
+    """Returns an issue for each key that one object names twice with different values."""
+    issues: list[SystemIssue] = []
     stack: list[tuple[Any, str]] = [(tree, "")]
-    while stack and len(found) < _SHOWN_CONFLICTS:
+    while stack and len(issues) < _SHOWN_CONFLICTS:
         node, where = stack.pop()
         if isinstance(node, _Pairs):
             for key, first, last in node.conflicts[:_SHOWN_CONFLICTS]:
@@ -192,15 +193,15 @@ def _conflicts(tree: Any, text: str) -> list[SystemIssue]:
                 line = text.count("\n", 0, at) + 1 if at >= 0 else None
                 a, b = (str(scrub(value))[:80] for value in (first, last))
                 message = f"{where}{key} is filed twice, as {a!r} and {b!r}; the last one counts"
-                found.append(SystemIssue("warning", "system_duplicate_key", scrub(message), line))
+                issues.append(SystemIssue("warning", "system_duplicate_key", scrub(message), line))
             stack.extend((value, f"{where}{key}.") for key, value in node.items())
         elif isinstance(node, list):
             stack.extend((value, where) for value in node)
-    return found
+    return issues
 
 
 def _as_json(text: str) -> Tree | None:
-    """The tree of a JSON description, or None where it is no JSON object."""
+    """Returns the tree of a JSON description; None where it is no JSON object."""
     dialect: Dialect = "json"
     line = None
     try:
@@ -218,13 +219,13 @@ def _as_json(text: str) -> Tree | None:
         return None
     issues = _conflicts(document, text)
     if dialect == "json_trailing_comma":
-        message = "a comma stands before a closing bracket; it was left out"
+        message = "a comma before a closing bracket was left out"
         issues.append(SystemIssue("warning", "system_trailing_comma", message, line))
     return Tree(dialect, scrub(document), issues)
 
 
 def _value(text: str) -> Any:
-    """What one ``key: ...`` line holds: JSON or a Python literal, out of its ``value`` wrapper."""
+    """Returns the value of one ``key: ...`` line: JSON or a Python literal, unwrapped."""
     try:
         parsed = _loads(text)
     except ValueError:
@@ -235,7 +236,7 @@ def _value(text: str) -> Any:
 
 
 def _unfold(value: Any, depth: int = 0) -> Any:
-    """Python literals inside strings opened up: v0.6 quotes a dict inside a dict."""
+    """Evaluates Python literals inside strings: v0.6 quotes a dict inside a dict."""
     if depth > 4:
         return value
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
@@ -251,13 +252,13 @@ def _unfold(value: Any, depth: int = 0) -> Any:
 
 
 def _as_kv(text: str) -> Tree | None:
-    """The tree of ``key: {...}`` lines, or None where no line holds a readable value."""
+    """Returns the tree of ``key: {...}`` lines; None where no line holds a readable value."""
     tree = Tree("v06_kv")
     for number, line in enumerate(text.splitlines(), start=1):
         match = _KV_LINE.fullmatch(line.rstrip())
         if match is None or match[2][0] not in "{[\"'":
             if line.strip():
-                message = "a line that is no 'key: value' was left out"
+                message = "a line that is not 'key: value' was left out"
                 tree.issues.append(SystemIssue("warning", "system_line_unread", message, number))
             continue
         key = match[1].rstrip()
@@ -278,15 +279,15 @@ def _as_kv(text: str) -> Tree | None:
 
 
 def parse(data: bytes) -> Tree:
-    """The tree of a description in whatever dialect; ``unreadable`` with one error issue else."""
+    """Returns the tree of a description of any dialect; else ``unreadable`` with an issue."""
     if len(data) > MAX_BYTES:
-        message = f"the description has {len(data)} bytes, more than the {MAX_BYTES} that are read"
+        message = f"the description has {len(data)} bytes, more than the limit of {MAX_BYTES}"
         return Tree("unreadable", {}, [SystemIssue("error", "system_unreadable", message)])
     text, issues = decode(data)
     tree = (_as_json(text) or _as_kv(text)) if text.strip() else None
     if tree is None:
         what = "holds no JSON object and no 'key: {…}' lines" if text.strip() else "is empty"
-        message = f"the description {what}; its results stay without a system"
+        message = f"the description {what}; its results have no system"
         return Tree("unreadable", {}, [*issues, SystemIssue("error", "system_unreadable", message)])
     tree.issues[:0] = issues
     return tree

@@ -1,8 +1,7 @@
-"""System descriptions as filed: every dialect into the same reported columns, as text.
+"""Reads system descriptions: every dialect into the same reported columns, as text.
 
-Field names, their misspellings and the columns they fill stand in
-``warehouse/lookups/system_field.csv``. Numbers stay the text that was filed; they are read from
-it by :mod:`gpurank.systems.totals`.
+``warehouse/lookups/system_field.csv`` holds field names, their misspellings and the columns they
+fill. Numbers stay the filed text; :mod:`gpurank.systems.totals` reads them.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ class _Field:
 
 @cache
 def reported_columns() -> tuple[str, ...]:
-    """The ``*_reported`` columns of raw.system, in their order."""
+    """Returns the ``*_reported`` columns of raw.system, in their order."""
     names = (column.name for column in contract("raw.system").columns)
     return tuple(name for name in names if name.endswith("_reported"))
 
@@ -73,7 +72,7 @@ def _table(shape: str) -> dict[str, _Field]:
 
 @cache
 def _squeezed(shape: str) -> dict[str, _Field]:
-    return {_squeeze(name): known for name, known in _table(shape).items()}
+    return {_squeeze(name): field for name, field in _table(shape).items()}
 
 
 def _squeeze(name: str) -> str:
@@ -81,7 +80,7 @@ def _squeeze(name: str) -> str:
 
 
 def _text(value: Any) -> str | None:
-    """The text of a filed value: strings as they are, numbers as written, null as None."""
+    """Returns the text of a filed value: strings as they are, numbers as written, null as None."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -107,73 +106,73 @@ class _Reader:
         self.issues.append(SystemIssue(level, kind, message))
 
     def fill(self, shape: str, fields: dict[str, Any]) -> None:
-        """Put the fields of one shape into the columns that nothing has filled yet."""
+        """Fills columns that are still empty from the fields of one shape."""
         seen: dict[str, str] = {}
         for name, value in self._ordered(shape, fields):
-            known = self._find(shape, name)
-            if known is None or not known.column:
+            field = self._find(shape, name)
+            if field is None or not field.column:
                 continue
             text = _text(value)
             if isinstance(value, (dict, list)):
                 kind = type(value).__name__
                 self.note("info", "system_field_not_text", f"{name} is filed as a {kind}")
-            filled = self.columns[known.column]
+            filled = self.columns[field.column]
             if filled is None or not filled.strip():
-                self.columns[known.column] = text if text is not None else filled
-            elif known.canonical in seen and text != filled:
+                self.columns[field.column] = text if text is not None else filled
+            elif field.canonical in seen and text != filled:
+                first = seen[field.canonical]
                 self.note(
                     "warning",
                     "system_duplicate_key",
-                    f"{seen[known.canonical]} is {filled!r} and {name} is {text!r}; "
-                    f"{seen[known.canonical]} counts",
+                    f"{first} is {filled!r} and {name} is {text!r}; {first} counts",
                 )
-            seen.setdefault(known.canonical, name)
-            self.seen.add((shape, known.canonical))
+            seen.setdefault(field.canonical, name)
+            self.seen.add((shape, field.canonical))
 
     def _ordered(self, shape: str, fields: dict[str, Any]) -> list[tuple[str, Any]]:
-        """Fields in the table's order, so that a right name wins over a misspelt one."""
+        """Returns fields in the table's order, so that a right name wins over a misspelt one."""
         order = {name: index for index, name in enumerate(_table(shape))}
-        return sorted(fields.items(), key=lambda item: order.get(item[0], len(order)))
+        return sorted(fields.items(), key=lambda pair: order.get(pair[0], len(order)))
 
     def _find(self, shape: str, name: str) -> _Field | None:
-        known = _table(shape).get(name)
-        if known is not None and known.role != "alias":
-            return known
-        known = known or _squeezed(shape).get(_squeeze(name))
-        if known is not None:
-            message = f"field {name!r} was read as {known.canonical!r}"
+        field = _table(shape).get(name)
+        if field is not None and field.role != "alias":
+            return field
+        field = field or _squeezed(shape).get(_squeeze(name))
+        if field is not None:
+            message = f"field {name!r} was read as {field.canonical!r}"
             self.note("info", "system_field_misnamed", message)
-            return known
+            return field
         self.unknown_count += 1
-        is_told = self.unknown_count <= _MOST_HINTS
-        close = difflib.get_close_matches(name[:80], _table(shape), n=1) if is_told else []
+        has_hint = self.unknown_count <= _MOST_HINTS
+        close = difflib.get_close_matches(name[:80], _table(shape), n=1) if has_hint else []
         hint = f"; the closest known one is {close[0]!r}" if close else ""
         self.note("info", "unknown_system_field", f"field {name[:80]!r} is not known{hint}")
         return None
 
-    def missing(self, *shapes: str) -> None:
-        """An issue for each required column of these shapes that nothing has filled."""
+    def note_missing(self, *shapes: str) -> None:
+        """Adds an issue for each required column of these shapes that is still empty."""
         for shape in shapes:
-            for name, known in _table(shape).items():
-                if known.role != "required" or not known.column:
+            for name, field in _table(shape).items():
+                if field.role != "required" or not field.column:
                     continue
-                if not (self.columns[known.column] or "").strip():
+                if not (self.columns[field.column] or "").strip():
                     what = "empty" if (shape, name) in self.seen else "absent"
                     self.note("warning", "system_field_missing", f"field {name!r} is {what}")
 
 
-def _merged(nodes: Any, reader: _Reader) -> dict[str, Any]:
-    """One node description out of ``nodes``; several different ones joined with `` + ``."""
-    items = nodes if isinstance(nodes, list) else [nodes]
-    kinds = [item for item in items if isinstance(item, dict)]
-    if len(kinds) != len(items) or not kinds:
+def _merge_nodes(nodes: Any, reader: _Reader) -> dict[str, Any]:
+    """Returns one node description for ``nodes``; values that differ are joined with `` + ``."""
+    filed = nodes if isinstance(nodes, list) else [nodes]
+    kinds = [node for node in filed if isinstance(node, dict)]
+    if len(kinds) != len(filed) or not kinds:
         reader.note("warning", "system_field_missing", "nodes holds no node description")
     if len(kinds) < 2:
         return kinds[0] if kinds else {}
     reader.note(
         "warning",
         "system_node_kinds",
-        f"{len(kinds)} node descriptions; their values are joined with ' + ' where they differ",
+        f"{len(kinds)} node descriptions; values that differ are joined with ' + '",
     )
     merged: dict[str, Any] = {}
     for name in dict.fromkeys(name for kind in kinds for name in kind):
@@ -184,7 +183,7 @@ def _merged(nodes: Any, reader: _Reader) -> dict[str, Any]:
 
 
 def read_description(data: bytes, path: str) -> Description:
-    """Read one system description of any dialect.
+    """Reads one system description of any dialect. Never raises.
 
     Args:
         data: the file's bytes.
@@ -192,7 +191,7 @@ def read_description(data: bytes, path: str) -> Description:
 
     Returns:
         The description; ``parse_dialect='unreadable'`` and an error issue where nothing could be
-        read. Never raises.
+        read.
     """
     tree = parse(data)
     reader = _Reader(tree.dialect, tree.issues)
@@ -208,14 +207,14 @@ def read_description(data: bytes, path: str) -> Description:
         _squeeze(name) for name in fields
     }:
         reader.dialect = "v05_entry"
-    nodes = _merged(fields["nodes"], reader) if "nodes" in fields else {}
+    nodes = _merge_nodes(fields["nodes"], reader) if "nodes" in fields else {}
     if reader.dialect == "json" or reader.dialect == "json_trailing_comma":
         reader.fill("system", fields)
-        # v0.6 files may describe a node in both shapes; there num_cores is a node's total
+        # v0.6 files may describe a node in both shapes, in which num_cores is a node's total.
         reader.fill("node", {name: item for name, item in nodes.items() if name != "num_cores"})
-        reader.missing("system")
+        reader.note_missing("system")
     else:
         reader.fill("entry", fields)
         reader.fill("node", nodes)
-        reader.missing("entry", "node")
+        reader.note_missing("entry", "node")
     return Description(path, reader.dialect, tree.fields, reader.columns, tuple(reader.issues))

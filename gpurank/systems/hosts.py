@@ -1,7 +1,7 @@
 """Sockets and cores of a system's hosts.
 
-The reference table by processor model wins over the filed core count, which submitters give per
-socket, per node, per virtual machine or mistyped. What was filed and does not fit is explained.
+The reference table by processor model wins over the filed core count, which submitters state per
+socket, per node, per virtual machine, or mistyped. A filed count that does not fit is explained.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ MOST_CORES = 288
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """Sockets and cores; None where they cannot be told. ``reasons`` are (text, is doubtful)."""
+    """Sockets and cores; None where they are not known. ``reasons`` are (text, is doubtful)."""
 
     cpus_per_node: int | None = None
     socket_count: int | None = None
@@ -41,18 +41,18 @@ def _prefix(text: str | None) -> int | None:
 
 
 def _node_total(row: dict[str, Any], nodes: int | None, cores: int | None) -> Host:
-    """A description whose core count is a node's, with the processors as ``2x ...``."""
+    """Reads a description whose core count is a node's, with the processors as ``2x ...``."""
     cpus = _prefix(row["host_cpu_reported"])
     filed = count(row["host_cpu_core_count_reported"]) or None
     reasons: list[tuple[str, bool]] = []
     if cpus is None and filed and cores and filed % cores == 0 and filed > cores:
         cpus = filed // cores
-        reasons.append((f"{filed} cores a node are {cpus} sockets of {cores}", False))
+        reasons.append((f"{filed} cores per node are {cpus} sockets of {cores}", False))
     elif cpus is None and filed and filed == cores:
-        reasons.append((f"{filed} cores: of a node with one socket or of one socket", True))
+        reasons.append((f"{filed} cores: of a node with one socket, or of one socket", True))
         filed = None
     if filed and cpus and cores and filed != cpus * cores:
-        reasons.append((f"{filed} cores a node are filed; {cpus} x {cores} it has", False))
+        reasons.append((f"{filed} cores per node are filed; it has {cpus} x {cores}", False))
     if cores is None and filed and cpus and filed % cpus == 0:
         cores = filed // cpus
     total = _times(nodes, cpus, cores) or _times(nodes, filed)
@@ -60,7 +60,7 @@ def _node_total(row: dict[str, Any], nodes: int | None, cores: int | None) -> Ho
 
 
 def _explain(filed: int, cores: int, cpus: int | None, *, is_cloud: bool) -> tuple[str, bool]:
-    """Why the filed core count differs from the model's."""
+    """Returns why the filed core count differs from the model's, and whether it is doubtful."""
     text = f"{filed} cores are filed, a socket has {cores}"
     if cpus and cpus > 1 and filed == cores * cpus:
         return f"{text}: a node's total was filed as a socket's", False
@@ -72,7 +72,7 @@ def _explain(filed: int, cores: int, cpus: int | None, *, is_cloud: bool) -> tup
 
 
 def _mixed(row: dict[str, Any], nodes: int | None, cpus: int | None) -> Host:
-    """Different processors in one system: cores add up only if every node is named."""
+    """Reads a system of different processors; cores are summed only if every node is named."""
     parts = node_parts(row["host_cpu_reported"])
     cores = [identify_cpu(part).values.get("cores_per_socket") for part in parts]
     total = None
@@ -84,7 +84,7 @@ def _mixed(row: dict[str, Any], nodes: int | None, cpus: int | None) -> Host:
 
 
 def read_host(row: dict[str, Any], nodes: int | None, *, is_node_total: bool) -> Host:
-    """Sockets and cores of one raw.system row.
+    """Returns sockets and cores of one raw.system row.
 
     Args:
         row: the row, by column.
@@ -102,9 +102,9 @@ def read_host(row: dict[str, Any], nodes: int | None, *, is_node_total: bool) ->
     reasons: list[tuple[str, bool]] = []
     if cores is None and filed and match.method == "unresolved" and filed <= MOST_CORES:
         cores = filed
-        reasons.append((f"{filed} cores a socket as filed; the processor is not known", True))
+        reasons.append((f"{filed} cores per socket as filed; the processor is not known", True))
     elif cores is None and filed:
-        reasons.append((f"{filed} cores are filed; what a socket has is not public", True))
+        reasons.append((f"{filed} cores are filed; those of a socket are not public", True))
     elif cores and filed and filed != cores:
         is_cloud = "cloud" in (row["status_reported"] or "").casefold()
         reasons.append(_explain(filed, cores, cpus, is_cloud=is_cloud))

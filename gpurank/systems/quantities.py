@@ -1,7 +1,7 @@
-"""Amounts out of filed text: whole counts, memory, network speed.
+"""Reads amounts from filed text: whole counts, memory, network speed.
 
-Memory is sold in powers of two, so GB and TB mean GiB and 1,024 GiB here; MiB and TiB mean what
-they say. A text that states no amount, several, or one that cannot be told gives None.
+Memory is sold in powers of two, so GB and TB mean GiB and 1,024 GiB here, as GiB and TiB do. A text
+that states no amount, several, or an ambiguous one is None.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _MEMORY = re.compile(
     re.I,
 )
 _MEMORY_SPEED = re.compile(r"\d+(?:\.\d+)?\s*[gm]i?b\s*/\s*s(?:ec)?\b|\d+\s*[gm]t/s", re.I)
-# What a node has is not what is said of a part of it.
+# An amount per socket is not a node's.
 _OF_A_SOCKET = re.compile(r"(?:\b(?:per|each)\s+|/\s*)(?:socket|cpu|processor)\b", re.I)
 _SECOND_PART = re.compile(r"\s*(?:[tgm]i?b\b|[x\xd7*]\s*\d)", re.I)
 _MOST_GIB = 2.0**17
@@ -46,7 +46,7 @@ _MOST_GBPS = 1e6
 
 
 def count(text: str | None) -> int | None:
-    """A whole number of 0 to a million: ``8``, ``8.0`` and `` 8 `` are 8; anything else is None."""
+    """Returns a whole number of 0 to a million: ``8``, ``8.0``, `` 8 `` are 8; else None."""
     if text is None or len(text) > LONGEST or not text.strip() or "_" in text:
         return None
     try:
@@ -59,7 +59,7 @@ def count(text: str | None) -> int | None:
 
 
 def memory_gib(text: str | None, unit_if_none: str | None = None) -> float | None:
-    """Memory in GiB: ``2 TB`` is 2,048, ``24 x 32GB RDIMM`` is 768, ``81559 MiB`` is 79.6.
+    """Returns memory in GiB: ``2 TB`` is 2,048, ``24 x 32GB RDIMM`` is 768, ``81559 MiB`` is 79.6.
 
     Args:
         text: the amount as filed.
@@ -74,10 +74,10 @@ def memory_gib(text: str | None, unit_if_none: str | None = None) -> float | Non
     bare = count(plain)
     if bare is not None:
         plain = f"{bare} {unit_if_none}" if unit_if_none else ""
-    found = list(_MEMORY.finditer(plain))
-    if len(found) != 1 or _NODES.search(plain) or _OF_A_SOCKET.search(plain):
+    amounts = list(_MEMORY.finditer(plain))
+    if len(amounts) != 1 or _NODES.search(plain) or _OF_A_SOCKET.search(plain):
         return None
-    match = found[0]
+    match = amounts[0]
     if plain.startswith("-") or _SECOND_PART.match(plain, match.end()):
         return None
     value, unit = Decimal(match["value"]), match["unit"].lower()
@@ -88,29 +88,29 @@ def memory_gib(text: str | None, unit_if_none: str | None = None) -> float | Non
 
 
 def _items(text: str) -> list[tuple[int | None, float | None]]:
-    """(ports, Gb/s of one) of each item that states either; None where it is not stated."""
-    found: list[tuple[int | None, float | None]] = []
+    """Returns (ports, Gb/s of one) of each item that states either; None where not stated."""
+    links: list[tuple[int | None, float | None]] = []
     for item in _ITEM.split(_LANES.sub(" ", text)):
         plain = _PARENTHESES.sub(" ", item)
-        said = plain if _SPEED.search(plain) else item.replace("(", " ")
-        speeds = list(_SPEED.finditer(said))
-        before = said[: speeds[0].end()] if speeds else said
-        times = _TIMES.search(before) or _PLAIN_TIMES.match(said)
+        statement = plain if _SPEED.search(plain) else item.replace("(", " ")
+        speeds = list(_SPEED.finditer(statement))
+        before = statement[: speeds[0].end()] if speeds else statement
+        times = _TIMES.search(before) or _PLAIN_TIMES.match(statement)
         is_doubtful = bool(
-            _SEVERAL_PORTS.search(said)
+            _SEVERAL_PORTS.search(statement)
             or _TIMES_TIMES.search(before)
             or len(_TIMES.findall(before)) > 1
         )
         if len({match["value"] for match in speeds}) > 1 or is_doubtful:
-            found.append((None, max((float(match["value"]) for match in speeds), default=None)))
+            links.append((None, max((float(match["value"]) for match in speeds), default=None)))
         elif speeds or times:
             speed = float(speeds[0]["value"]) if speeds else None
-            found.append((int(times[1]) if times else None, speed))
-    return found
+            links.append((int(times[1]) if times else None, speed))
+    return links
 
 
 def _compute_part(text: str) -> str:
-    """The text about the compute network where parts are labelled; without storage and the like."""
+    """Returns the text about the compute network, where parts are labelled, without storage etc."""
     labels = list(_LABEL.finditer(text))
     ends = [*(label.start() for label in labels[1:]), len(text)]
     parts = [(label[1], text[label.end() : end]) for label, end in zip(labels, ends, strict=False)]
@@ -122,20 +122,34 @@ def _compute_part(text: str) -> str:
 
 
 def network_gbps(text: str | None) -> float | None:
-    """Gb/s of a node's compute network: ``4x ConnectX-7 IB NDR 400Gb/s`` is 1,600.
+    """Returns Gb/s of a node's compute network: ``4x ConnectX-7 IB NDR 400Gb/s`` is 1,600.
 
     Of several networks the one called Compute counts, else the fastest. None where a number of
     ports or a speed is not stated, where an unnumbered port is as fast as the numbered ones, or
-    where only management or storage networks are named.
+    where only management or storage networks are named. A few ports without a speed beside more
+    ports with one are left out; see :func:`is_network_lower_bound`.
     """
+    return _network(text)[0]
+
+
+def is_network_lower_bound(text: str | None) -> bool:
+    """Returns whether :func:`network_gbps` leaves out ports whose speed is not stated."""
+    return _network(text)[1]
+
+
+def _network(text: str | None) -> tuple[float | None, bool]:
     if text is None or len(text) > LONGEST or _NODES.search(text) or _OF_A_PART.search(text):
-        return None
-    items = _items(_compute_part(text))
-    known = [(ports, speed) for ports, speed in items if ports is not None and speed is not None]
-    if not known or any(speed is None for _, speed in items):
-        return None
+        return None, False
+    links = _items(_compute_part(text))
+    known = [(ports, speed) for ports, speed in links if ports is not None and speed is not None]
+    if not known:
+        return None, False
+    most_ports = max(ports for ports, _ in known)
+    without_speed = [ports for ports, speed in links if speed is None]
+    if any(ports is None or ports >= most_ports for ports in without_speed):
+        return None, False
     fastest = max(speed for _, speed in known)
-    if any(ports is None and (speed or 0) >= fastest for ports, speed in items):
-        return None
+    if any(ports is None and (speed or 0) >= fastest for ports, speed in links):
+        return None, False
     total = max(ports * speed for ports, speed in known)
-    return total if 0 < total <= _MOST_GBPS else None
+    return (total, bool(without_speed)) if 0 < total <= _MOST_GBPS else (None, False)

@@ -12,6 +12,16 @@ if TYPE_CHECKING:
     import duckdb
 
 
+# What the logs of a system's results call their platform.
+_PLATFORMS = """
+    SELECT DISTINCT run.round_id, folder.system_path AS path, run.platform_reported
+    FROM raw.run AS run
+    JOIN raw.folder AS folder USING (round_id, folder_id)
+    WHERE folder.system_path IS NOT NULL AND run.platform_reported IS NOT NULL
+    ORDER BY ALL
+"""
+
+
 def load_identity(con: duckdb.DuckDBPyConnection) -> None:
     """Make identity.system_reported (raw.system, corrected) and what follows from it.
 
@@ -25,7 +35,8 @@ def load_identity(con: duckdb.DuckDBPyConnection) -> None:
         con.execute(f"ALTER TABLE identity.system_reported DROP COLUMN IF EXISTS {RUN_ID}")
         systems = con.sql("SELECT * EXCLUDE (version_id) FROM identity.system_reported").pl()
         issues = con.sql("SELECT * FROM raw.issue ORDER BY ALL").pl()
-        load_frames(con, identity_tables(systems, issues))
+        platforms = con.sql(_PLATFORMS).pl()
+        load_frames(con, identity_tables(systems, issues, platforms))
 
 
 def _corrected_systems() -> str:

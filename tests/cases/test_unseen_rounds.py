@@ -11,6 +11,14 @@ import json
 import pytest
 from cases.miniature import Mini, Record, Warehouse, build, log, mllog, records, system
 
+from gpurank.declared.missing import (
+    COUNTED_BENCHMARKS_SQL,
+    SEEN_RUNS_SQL,
+    SeenRun,
+    missing_declarations,
+)
+from gpurank.declared.rounds import declared_rounds
+
 FIVE = (30.0, 31.0, 32.0, 33.0, 90.0)  # olympic mean 32
 TEN = (*FIVE, *FIVE)  # 30 and one 90 dropped: (30 + 2*31 + 2*32 + 2*33 + 90) / 8 = 39
 THREE = (10.0, 12.0, 20.0)  # olympic mean 12
@@ -162,6 +170,91 @@ def v6_0() -> Mini:
     return mini
 
 
+# Thirteen descriptions with oddities that the published v6.0 has: fields that differ from a plain
+# one, and what is right (accelerator, chips, network of a node in Gb/s).
+DESCRIPTIONS: dict[str, tuple[dict[str, object], str, int, float | None]] = {
+    "b300_ultra": (
+        {"accelerator_model_name": "NVIDIA Blackwell Ultra GPU (B300-SXM-270GB)",
+         "accelerator_memory_capacity": "275040 MiB"}, "B300", 8, 3200,
+    ),
+    "b300_word": (
+        {"accelerator_model_name": "NVIDIA Blackwell GPU (B300-SXM-270GB)",
+         "accelerator_memory_capacity": "275040 MiB"}, "B300", 8, 3200,
+    ),
+    "b300_front": (
+        {"accelerator_model_name": "NVIDIA B300 Blackwell Ultra GPU",
+         "accelerator_memory_capacity": "270 GB"}, "B300", 8, 3200,
+    ),
+    "b300_288": (
+        {"accelerator_model_name": "NVIDIA Blackwell Ultra GPU (B300-SXM-288GB)",
+         "accelerator_memory_capacity": "288 GB"}, "B300", 8, 3200,
+    ),
+    # Names of racks count neither nodes nor chips.
+    "gb200_rack": (
+        {"accelerator_model_name": "NVIDIA Blackwell GPU (GB200)", "number_of_nodes": "2",
+         "system_name": "Rack (1x NVIDIA GB200 NVL72)", "accelerators_per_node": "4",
+         "host_networking": "4x ConnectX-7 IB NDR 400 Gb/s"}, "GB200", 8, 1600,
+    ),
+    "gb200_racks": (
+        {"accelerator_model_name": "NVIDIA Blackwell GPU (GB200)", "number_of_nodes": "2048",
+         "system_name": "Cloud GB200 (128x NVIDIA GB200 NVL72)", "accelerators_per_node": "4",
+         "host_networking": "4x ConnectX-8 800 Gb/s Ethernet"}, "GB200", 8192, 3200,
+    ),
+    "gb200_times": (
+        {"accelerator_model_name": "NVIDIA Blackwell GPU (GB200)", "number_of_nodes": "64",
+         "accelerator_memory_capacity": "186 GB per GPU", "accelerators_per_node": "4",
+         "host_networking": "4\u00d7 NVIDIA ConnectX-7 RoCE 400 Gb/s", "submitter": "Google_1",
+         "host_processor_model_name": "Neoverse-V2", "host_processor_core_count": "70"},
+        "GB200", 256, 1600,
+    ),
+    "gb300_tray": (
+        {"accelerator_model_name": "NVIDIA Blackwell Ultra GPU (GB300)",
+         "accelerators_per_node": "4", "host_networking": "",
+         "host_processor_model_name": "Neoverse-V2", "host_processor_core_count": "144"},
+        "GB300", 4, None,
+    ),
+    "gb300_break": (
+        {"accelerator_model_name": "NVIDIA Blackwell Ultra GPU (GB300)", "number_of_nodes": 1024,
+         "accelerators_per_node": "4", "host_networking":
+         "16x 200 Gb/s NVIDIA ConnectX-8 SuperNIC RoCE ports per node (4 cards x 4x200 Gb/s "
+         "breakout), connected to Spectrum-X switches"}, "GB300", 4096, 3200,
+    ),
+    "gh200": (
+        {"accelerator_model_name": "NVIDIA Hopper GPU (GH200)", "accelerators_per_node": "4",
+         "accelerator_memory_capacity": "96 GB", "host_networking": "N/A",
+         "host_processors_per_node": "1", "host_processor_model_name": "Neoverse-V2"},
+        "GH200", 4, None,
+    ),
+    "h200nvl": (
+        {"accelerator_model_name": "NVIDIA H200-NVL-141GB",
+         "accelerator_memory_capacity": "143771 MiB",
+         "host_networking": "Intel Corporation I210 Gigabit Network Connection"},
+        "H200", 8, None,
+    ),
+    "mi300x_gb": (
+        {"accelerator_model_name": "AMD Instinct MI300X 192GB HBM3",
+         "accelerator_memory_capacity": "192 GiB", "host_networking":
+         "Infiniband:Data bandwidth for GPU-PCIe: 504GB/s; PCIe-NIC: 500GB/s",
+         "host_network_card_count": "10x 400Gb Infiniband"}, "MI300X", 8, 4000,
+    ),
+    "mi350x": (
+        {"accelerator_model_name": "AMD Instinct MI350X 288GB HBM3e", "number_of_nodes": "2",
+         "accelerator_memory_capacity": "288 GB", "other_software_stack": "ROCm 7.0",
+         "host_networking": "8x AMD Pensando Pollara 400 AI NIC (400Gb/s RDMA over Ethernet), "
+         "2x ConnectX-7"}, "MI350X", 16, 3200,
+    ),
+}  # fmt: skip
+
+
+def v6_2() -> Mini:
+    mini = Mini(1_646_000_000_000)
+    plain = {"host_networking": "8x ConnectX-7 400Gb/s", "number_of_nodes": "1"}
+    for name, (fields, *_) in DESCRIPTIONS.items():
+        settings = {"submission_platform": "2x8xMI355X"} if name == "mi350x" else {}
+        mini.result(f"Acme/{name}/llama31_8b", TEN, plain | fields, quality=3.29, settings=settings)
+    return mini
+
+
 def v6_1() -> Mini:
     mini = Mini(1_645_000_000_000)
     mini.result("NVIDIA/theia/qwen35_397b_grpo", THREE, {}, quality=0.8, prefix="0: ")
@@ -188,7 +281,7 @@ def v7_0() -> Mini:
 def built(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
     makers = {
         "v1.1": v1_1, "v2.1": v2_1, "v3.1": v3_1, "v5.1": v5_1, "v6.0": v6_0, "v6.1": v6_1,
-        "v7.0": v7_0,
+        "v6.2": v6_2, "v7.0": v7_0,
     }  # fmt: skip
     folder = tmp_path_factory.mktemp("unseen")
     return build(folder, {round_id: make() for round_id, make in makers.items()})
@@ -220,7 +313,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
         ("v5.1/Dell/1xXE9680Lx8B200/rgat", "rgat", 39, 0.9 * 94_605_581),
         ("v6.0/NVIDIA/theia_ngpu72_nemo/gpt_oss_20b", "gpt_oss_20b", 39, 500_000),
         ("v6.0/NVIDIA/theia_ngpu72_nemo_reduced_gbs/gpt_oss_20b", "gpt_oss_20b", 41, 500_000),
-        ("v6.0/CoreWeave/gb300_n64/deepseekv3_671b", "deepseekv3_671b", 12 * 1.0208, None),
+        ("v6.0/CoreWeave/gb300_n64/deepseekv3_671b", "deepseekv3_671b", 12 * 1.0208, 90_000),
         ("v6.0/Inventec/p9000g7/llama31_8b", "llama31_8b", 39, None),
         ("v6.0/Krai/isambard_n4/llama2_70b_lora", "llama2_70b_lora", 39, None),
         ("v6.1/NVIDIA/theia/qwen35_397b_grpo", "qwen35_397b_grpo", 12, None),
@@ -291,7 +384,7 @@ def test_an_unknown_benchmark_is_a_row_without_a_score_and_an_issue(built: Wareh
     assert row["worst_issue"].startswith("error")
 
 
-def test_names_of_a_new_round_are_told_and_never_guessed(built: Warehouse) -> None:
+def test_names_of_a_new_round_are_issues_and_never_guessed(built: Warehouse) -> None:
     row = built.result("v7.0/Newcomer/vr200_n2/llama31_8b")
     assert (row["accelerator"], row["accelerator_family"], row["host_cpu"]) == (None, None, None)
     assert (row["availability"], row["submitter"]) == (None, "Newcomer Labs")
@@ -301,6 +394,57 @@ def test_names_of_a_new_round_are_told_and_never_guessed(built: Warehouse) -> No
         "unknown_system_field",
     } <= kinds  # fmt: skip
     assert row["issue_count"] >= 5
+
+
+@pytest.mark.parametrize("name", DESCRIPTIONS)
+def test_descriptions_with_the_oddities_of_v6_0(built: Warehouse, name: str) -> None:
+    _, family, chips, network = DESCRIPTIONS[name]
+    row = built.result(f"v6.2/Acme/{name}/llama31_8b")
+    assert (row["accelerator_family"], row["accelerator_count"]) == (family, chips)
+    (described,) = built.rows(
+        "select * from marts.system where round_id = 'v6.2' and system_folder = ?", name
+    )
+    assert described["network_gbps_per_node"] == network
+    if family == "B300":
+        assert described["accelerator_architecture"] == "Blackwell Ultra"
+    if "Neoverse-V2" in str(described["host_cpu_reported"]):
+        assert described["cores_per_socket"] == 72  # whatever 144 and 70 say
+
+
+def test_oddities_of_v6_0_are_issues(built: Warehouse) -> None:
+    word = built.file_kinds("Acme/systems/b300_word.json")
+    assert "accelerator_contradiction" in word
+    assert "accelerator_contradiction" not in built.file_kinds("Acme/systems/b300_front.json")
+    assert "accelerator_log_vs_description" in built.file_kinds("Acme/systems/mi350x.json")
+    assert built.result("v6.2/Acme/gb200_times/llama31_8b")["submitter"] == "Google"
+    # Acme is no misspelling of anybody.
+    (issue,) = built.rows(
+        "select distinct message from marts.issue where round_id = 'v6.2' "
+        "and kind = 'unresolved_submitter'"
+    )
+    assert issue["message"] == "submitter 'Acme' is not known"
+    accelerators = {
+        row["system_folder"]: row["accelerator"]
+        for row in built.rows("select * from marts.system where round_id = 'v6.2'")
+    }
+    assert accelerators["gh200"] == "GH200 (per GPU) 96GB"
+    assert accelerators["h200nvl"] == "H200 NVL 141GB"
+
+
+def test_an_undeclared_benchmark_names_the_lines_that_it_lacks(built: Warehouse) -> None:
+    seen = [SeenRun(*row) for row in built.con.execute(SEEN_RUNS_SQL, ["v7.0"]).fetchall()]
+    counted = [name for (name,) in built.con.execute(COUNTED_BENCHMARKS_SQL, ["v7.0"]).fetchall()]
+    text = missing_declarations("v7.0", seen, counted, declared_rounds())
+    assert "  world_model_9t: {runs: 5, drop: 1, max_nonconverged: 1}" in text
+    assert "  v7.0: {published_on: " in text
+    assert "world_model_9t,v7.0,,1," in text
+    assert "llama31_8b,v7.0" not in text  # its counter is declared without an end
+    messages = {
+        row["kind"]: row["message"]
+        for row in built.rows("select * from marts.issue where result_id like '%world_model_9t'")
+    }
+    assert "warehouse/rounds.yml" in messages["unknown_benchmark"]
+    assert "warehouse/lookups/samples.csv" in messages["counter_not_declared"]
 
 
 def test_people_of_v6_0(built: Warehouse) -> None:
@@ -331,10 +475,11 @@ def test_a_copied_measurement_is_one(built: Warehouse) -> None:
         ("v1.1/Azure/nd96/ssd", "ssd v0.6 to v1.1"),
         ("v2.1/xFusion/g5500/ssd", "retinanet v2.0 to v5.1"),
         ("v2.1/xFusion/g5500/minigo", "minigo v0.7 to v2.1"),
-        ("v5.1/AMD/mi355x/flux1", "flux1 v5.1 to v6.0"),
-        ("v6.0/Inventec/p9000g7/llama31_8b", "llama31_8b v5.1 to v6.0"),
-        # the official table ends at v6.0: what comes later stands alone until it is declared
-        ("v6.1/NVIDIA/theia/flux1", "flux1 v6.1"),
+        ("v5.1/AMD/mi355x/flux1", "flux1 v5.1 to v6.1"),
+        ("v6.0/Inventec/p9000g7/llama31_8b", "llama31_8b v5.1 to v6.1"),
+        ("v6.1/NVIDIA/theia/flux1", "flux1 v5.1 to v6.1"),
+        # What no table covers stands alone until it is declared.
+        ("v7.0/Newcomer/vr200_n2/llama31_8b", "llama31_8b v7.0"),
         ("v7.0/Newcomer/vr200_n2/world_model_9t", "world_model_9t v7.0"),
     ],
 )

@@ -57,9 +57,8 @@ LEFT JOIN identity.division AS division
     ON system.round_id = division.round_id AND system.division_reported = division.reported
 LEFT JOIN identity.status AS status
     ON system.round_id = status.round_id AND system.status_reported = status.reported
-LEFT JOIN identity.accelerator AS accelerator
-    ON system.round_id = accelerator.round_id
-    AND system.accelerator_reported = accelerator.reported
+LEFT JOIN identity.system_accelerator AS accelerator
+    ON system.round_id = accelerator.round_id AND system.path = accelerator.path
 LEFT JOIN identity.cpu AS cpu
     ON system.round_id = cpu.round_id AND system.host_cpu_reported = cpu.reported
 LEFT JOIN identity.framework AS framework

@@ -29,7 +29,7 @@ WITH finding AS (
     WHERE disagreeing_run_count > 0
 
     UNION ALL
-    SELECT result_id, 'info', 'checker_params', concat('the checker was told: ', checker_params)
+    SELECT result_id, 'info', 'checker_params', concat('package_checker_params says: ', checker_params)
     FROM core.result
     WHERE checker_params IS NOT NULL
 

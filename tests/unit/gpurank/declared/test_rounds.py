@@ -39,6 +39,8 @@ def test_a_folder_means_what_it_meant_in_its_round(
         ("v3.0", "dlrm_dcnv2", 10, 1, "declared"),
         ("v6.0", "deepseekv3_671b", 3, 1, "declared"),
         ("v6.1", "qwen35_397b_grpo", 3, 1, "declared"),
+        ("v6.1", "dlrmv4", 10, 1, "declared"),
+        ("v6.1", "dlrm_v4_hstu", 10, 1, "declared"),
         ("v7.3", "llama31_8b", 10, 1, "by_name"),
         ("v7.3", "made_up", None, 1, "unknown"),
     ],
@@ -55,6 +57,39 @@ def test_targets_follow_the_round() -> None:
     assert ROUNDS.rule("v0.6", "resnet").target == 0.759
     assert ROUNDS.rule("v0.6", "gnmt").target == 24.0
     assert ROUNDS.rule("v0.7", "gnmt").target == 0.240
+
+
+@pytest.mark.parametrize(
+    ("round_id", "benchmark", "target", "direction"),
+    [
+        # mlcommons/training_policies and mlcommons/logging
+        ("v6.0", "deepseekv3_671b", 3.6, "lower"),
+        ("v6.0", "gpt_oss_20b", 3.34, "lower"),
+        ("v6.0", "flux1", 0.586, "lower"),
+        ("v6.0", "llama31_8b", 3.3, "lower"),
+        ("v6.0", "llama31_405b", 5.6, "lower"),
+        ("v6.0", "llama2_70b_lora", 0.925, "lower"),
+        ("v6.0", "dlrm_dcnv2", 0.80275, "higher"),
+        ("v6.1", "qwen35_397b_grpo", 0.69, "higher"),
+        ("v6.1", "dlrmv4", 0.75, "higher"),
+    ],
+)
+def test_targets_of_the_newest_rounds(
+    round_id: str, benchmark: str, target: float, direction: str
+) -> None:
+    rule = ROUNDS.rule(round_id, benchmark)
+    assert (rule.target, rule.direction, rule.basis) == (target, direction, "declared")
+
+
+def test_when_rounds_were_published_and_are_expected() -> None:
+    assert ROUNDS.get("v5.1").published_on == ROUNDS.expected_on("v5.1") == date(2025, 11, 12)
+    assert ROUNDS.expected_on("v6.0") == date(2026, 6, 16)
+    # two rounds a year
+    assert ROUNDS.get("v6.1").published_on is None
+    assert ROUNDS.expected_on("v6.1") == ROUNDS.next_round_expected_on() == date(2026, 12, 16)
+    assert ROUNDS.expected_on("v7.0") == date(2027, 6, 16)
+    assert ROUNDS.expected_on("v0.1") is None
+    assert all(ROUNDS.get(name).published_on for name in ROUNDS.declared if name != "v6.1")
 
 
 def test_an_undeclared_round_gets_its_repository_by_rule() -> None:

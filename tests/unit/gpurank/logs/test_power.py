@@ -83,7 +83,7 @@ def test_unreadable_readings_are_left_out() -> None:
         (50, [0.9, 0.8]),
     ],
 )
-def test_what_cannot_be_gives_no_energy(watts: float, efficiencies: list[float]) -> None:
+def test_impossible_values_have_no_energy(watts: float, efficiencies: list[float]) -> None:
     lines = [
         record("power_measurement_start", 0, None),
         *(record("conversion_eff", 0, value) for value in efficiencies),

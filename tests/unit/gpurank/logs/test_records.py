@@ -279,7 +279,7 @@ def test_a_damaged_log_never_raises(data: st.DataObject) -> None:
         max_size=6,
     )
 )
-def test_the_fast_way_gives_what_the_careful_one_gives(
+def test_the_fast_reader_returns_what_the_careful_one_does(
     parts: list[tuple[str, int, str, str, str]],
 ) -> None:
     lines = [

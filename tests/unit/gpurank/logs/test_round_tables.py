@@ -210,14 +210,14 @@ def test_scaling_factors(text: bytes, factor: float | None, kind: str | None) ->
     assert (kind in kinds(found)) == (kind is not None)
 
 
-def test_what_the_checker_was_told_is_kept_on_one_line_without_contacts() -> None:
-    told = {"Acme/results/box/bert/package_checker_params": b"rcp-bypass\r\nask a.b@example.org"}
-    found = tables(result([10] * 10) | result([10] * 10, "Acme/results/box/rgat") | told)
+def test_checker_params_are_kept_on_one_line_without_contacts() -> None:
+    params = {"Acme/results/box/bert/package_checker_params": b"rcp-bypass\r\nask a.b@example.org"}
+    found = tables(result([10] * 10) | result([10] * 10, "Acme/results/box/rgat") | params)
     assert {row["benchmark_folder"]: row["checker_params"] for row in found["folder"]} == {
         "bert": "rcp-bypass ask",
         "rgat": None,
     }
-    (file,) = [row for row in found["source_file"] if row["path"] in told]
+    (file,) = [row for row in found["source_file"] if row["path"] in params]
     assert (file["kind"], file["ignored_reason"]) == ("checker_params", None)
 
 

@@ -27,7 +27,7 @@ LINES = (
     "start_line",
     "stop_line",
     "quality_line",
-    "out_of_line",
+    "clock_doubts",
     "record_count",
     "undecodable_count",
 )
@@ -277,12 +277,13 @@ def test_fingerprints_tell_copies_from_other_runs() -> None:
 def test_stamps_that_contradict_their_neighbours_are_named() -> None:
     steps = [record("epoch_start", START + 1_000 * n) for n in range(1, 5)]
     lines = [record("init_stop", START - 5), *run(10)[4:5], *steps, *run(10)[5:]]
-    assert facts(lines).out_of_line == ()
+    assert facts(lines).clock_doubts == ()
     moved = [
         line.replace(str(START), str(START + 60_000)) if "run_start" in line else line
         for line in lines
     ]
-    assert facts(moved).out_of_line == (2,)
+    ((line, doubt),) = facts(moved).clock_doubts
+    assert (line, doubt) == (2, "the time of run_start contradicts the records around it")
 
 
 @pytest.mark.parametrize(
@@ -298,7 +299,11 @@ def test_a_stop_at_the_end_of_a_log_is_held_by_what_stands_before(
         *(record(key, stop_ms) for key in ("block_stop", "epoch_stop", "eval_stop")),
         record("run_stop", stop_ms + late_ms, status="success"),
     ]
-    assert facts(lines).out_of_line == ((6,) if is_named else ())
+    doubts = facts(lines).clock_doubts
+    assert [line for line, _ in doubts] == ([6] if is_named else [])
+    # A stop a minute behind everything else contradicts nothing; it only stands alone.
+    is_alone = late_ms > 60_000
+    assert all(("no other record confirms" in doubt) == is_alone for _, doubt in doubts)
 
 
 @pytest.mark.parametrize(
@@ -317,7 +322,7 @@ def test_a_start_out_of_its_place_is_named(late_ms: int, is_named: bool) -> None
         *(record(key, START + 600_000) for key in ("eval_stop", "epoch_stop", "block_stop")),
         record("run_stop", START + 600_000, status="success"),
     ]
-    assert facts(lines).out_of_line == ((3,) if is_named else ())
+    assert [line for line, _ in facts(lines).clock_doubts] == ([3] if is_named else [])
 
 
 def comparable(found: RunFacts) -> dict[str, Any]:
@@ -350,7 +355,7 @@ def test_form_does_not_change_facts(data: st.DataObject) -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(st.binary(max_size=200), st.integers(0, 2_000), st.integers(0, 2_000))
-def test_damage_gives_facts_and_never_raises(junk: bytes, start: int, length: int) -> None:
+def test_damaged_logs_never_raise(junk: bytes, start: int, length: int) -> None:
     whole = log(run())
     found = facts(whole[:start] + junk + whole[start + length :])
     assert found.is_converged <= (found.duration_ms is not None)

@@ -155,7 +155,7 @@ def test_the_right_name_wins_over_a_misspelt_one() -> None:
     assert "system_duplicate_key" in kinds(description)
 
 
-def test_unknown_field_is_told_not_guessed() -> None:
+def test_an_unknown_field_is_an_issue_and_not_guessed() -> None:
     description = read(json.dumps({**MODERN, "acelerator_modell": "Other"}))
     (issue,) = description.issues
     assert (issue.level, issue.kind) == ("info", "unknown_system_field")
@@ -216,7 +216,7 @@ def test_bytes_that_are_not_utf8_keep_the_rest() -> None:
         b'{"a": "' + b'\\"' * 100_000 + b"\\",
     ],
 )
-def test_what_cannot_be_read_is_told(data: bytes) -> None:
+def test_what_cannot_be_read_is_an_issue(data: bytes) -> None:
     description = read(data)
     assert description.parse_dialect == "unreadable"
     assert description.issues[-1].level == "error"

@@ -6,7 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpurank.systems.quantities import count, memory_gib, network_gbps
+from gpurank.systems.quantities import (
+    count,
+    is_network_lower_bound,
+    memory_gib,
+    network_gbps,
+)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +71,7 @@ def test_memory(text: str, gib: float) -> None:
         "1.2.3 TB",
     ],
 )
-def test_memory_that_cannot_be_told(text: str | None) -> None:
+def test_ambiguous_memory(text: str | None) -> None:
     assert memory_gib(text) is None
 
 
@@ -126,11 +131,30 @@ def test_network(text: str, gbps: float) -> None:
         "BCM57414 10Gb/25Gb",
     ],
 )
-def test_network_that_cannot_be_told(text: str | None) -> None:
+def test_ambiguous_networks(text: str | None) -> None:
     assert network_gbps(text) is None
 
 
 @given(st.text(max_size=60))
-def test_any_text_gives_a_number_or_none(text: str) -> None:
+def test_any_text_is_a_number_or_none(text: str) -> None:
     for value in (count(text), memory_gib(text), network_gbps(text)):
         assert value is None or value >= 0
+
+
+@pytest.mark.parametrize(
+    ("text", "speed", "is_lower_bound"),
+    [
+        ("8x NIC (400Gb/s RDMA over Ethernet), 2x ConnectX-7", 3200, True),
+        ("8x ConnectX-7 400Gb/s", 3200, False),
+        # As many or more ports of unknown speed may be the faster network.
+        ("8x NIC 400Gb/s, 8x ConnectX-8", None, False),
+        ("8x NIC 400Gb/s, 10x ConnectX-8", None, False),
+        ("1x BCM57416 10G RDMA Ethernet Controller, 1x MT2910 Family", None, False),
+        (None, None, False),
+    ],
+)
+def test_few_ports_without_a_speed_make_a_lower_bound(
+    text: str | None, speed: float | None, is_lower_bound: bool
+) -> None:
+    assert network_gbps(text) == speed
+    assert is_network_lower_bound(text) is is_lower_bound

@@ -247,7 +247,7 @@ def test_links(
     assert (row["link_rank"], row["is_socketed"]) == (rank, socketed)
 
 
-def test_memory_that_contradicts_the_model_is_told_and_not_taken() -> None:
+def test_memory_that_contradicts_the_model_is_explained_and_not_used() -> None:
     row = one(accelerator_memory_reported="40 GB")
     assert row["accelerator_memory_gib"] == 80 and "40 GB" in row["explanation"]
     assert one(accelerator_memory_reported="81559 MiB")["explanation"] is None
