@@ -47,14 +47,9 @@ def read_round(snapshot: Snapshot, cache_dir: Path, folder: Path) -> None:
     from tasks.ingest.raw_tables import write_round
     from tasks.process.partners import each
     from tasks.process.worker import counted
-    from tasks.sources.snapshot import OutOfOrder, files
+    from tasks.sources.snapshot import files
 
-    try:
-        taken = files(snapshot, cache_dir, in_one_pass=True)
-        write_round(counted(taken), snapshot.round_id, folder, each=each)
-    except OutOfOrder:
-        # Every file is written anew, so that nothing stays of the first attempt.
-        write_round(counted(files(snapshot, cache_dir)), snapshot.round_id, folder, each=each)
+    write_round(counted(files(snapshot, cache_dir)), snapshot.round_id, folder, each=each)
 
 
 def ingest_round(

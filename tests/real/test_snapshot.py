@@ -33,19 +33,21 @@ def test_the_mirror_lists_its_rounds(shared: Path) -> None:
 
 
 @pytest.mark.parametrize("round_id", EXPECTED)
-def test_every_file_comes_once_in_order_with_the_commit(shared: Path, round_id: str) -> None:
+def test_every_file_comes_once_in_order_with_the_commit(
+    shared: Path, tmp_path: Path, round_id: str
+) -> None:
     snapshot = pin(round_id, shared / "rounds")
-    paths = [file.path for file in files(snapshot, Path("unused")) if not file.withheld_reason]
+    paths = [file.path for file in files(snapshot, tmp_path) if not file.withheld_reason]
     assert (len(paths), snapshot.commit) == EXPECTED[round_id]
     assert paths == sorted(set(paths), key=lambda path: path.split("/"))
     assert not any(path.startswith("training_results") for path in paths)
 
 
-def test_bytes_are_the_archives_and_memory_stays_flat(shared: Path) -> None:
+def test_bytes_are_the_archives_and_memory_stays_flat(shared: Path, tmp_path: Path) -> None:
     """Against a plain reading of the same archive; a round has 274 MB, its largest file 4 MB."""
     snapshot = pin("v4.1", shared / "rounds")
     tracemalloc.start()
-    total = sum(len(file.data) for file in files(snapshot, Path("unused")))
+    total = sum(len(file.data) for file in files(snapshot, tmp_path))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     with (
