@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tasks.sources import git_objects
-from tasks.sources import snapshot
+from tasks.sources import git_objects, snapshot
 from tasks.sources.snapshot import SourceError, files, pin
 
 ODD_NAMES = (
