@@ -120,7 +120,7 @@ def test_the_lock_by_its_holder(tmp_path: Path) -> None:
     )
     subprocess.run([sys.executable, "-c", code], check=False)
     state, told = found(settings)["lock"]
-    assert state == "note" and told.startswith("free; ") and "the next run clears up" in told
+    assert state == "note" and told.startswith("free; ") and "the next run removes" in told
 
 
 def test_a_machine_that_lacks_something(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
