@@ -14,7 +14,8 @@ from tasks.sources.snapshot import available, content_hash, files, pin
 
 pytestmark = pytest.mark.real
 
-# Files an archive, counted with tar itself; commits as published with the archives.
+# Files below results/ and systems/ of each archive, counted with tar itself; commits as published
+# with the archives.
 EXPECTED = {
     "v0.5": (641, "c71f2e7c4b11ec7ab89eb4d8ceaadaae8529fff7"),
     "v0.6": (463, "f312518c2d6107eec983750eed23950f1f0c8a0e"),
@@ -25,6 +26,7 @@ EXPECTED = {
     "v4.0": (5670, "6fe954378efe4a1a1bd665550b18ff8f26018def"),
     "v4.1": (1534, "b87b9e396f771345d4ef122ba33456304f15228d"),
     "v5.0": (1950, "0fdc28f013256aea84fa36fdaf1e0fa46094b18c"),
+    "v5.1": (1844, "441d65f4445cd59687466533fd9f55399136e7a4"),
 }
 
 
