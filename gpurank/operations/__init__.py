@@ -1,1 +1,1 @@
-"""Whether the installation is well: what to watch, how fresh, how healthy."""
+"""The state of the installation: what to watch for, how fresh the data are, their health."""

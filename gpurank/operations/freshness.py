@@ -1,4 +1,4 @@
-"""Whether a data folder keeps up: age of the last watch, rounds not in use, stale warehouse."""
+"""How fresh a data folder is: age of the last watch, rounds not in use, stale warehouse."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ Row = tuple[str, str, str]
 def rows(
     settings: Settings, published: Mapping[str, str], max_age_days: float | None = None
 ) -> Iterator[Row]:
-    """What was looked at, its state and what was found; as gpurank.operations.health.examine.
+    """Yields rows of (subject, state, finding), as gpurank.operations.health.examine.
 
-    ``published`` gives the version of each round that the warehouse was built of. An older watch
-    than ``max_age_days`` is ``bad``; without that limit it is only noted.
+    ``published`` holds the version of each round that the warehouse was built from. A watch
+    older than ``max_age_days`` is ``bad``; without that limit it is only a ``note``.
     """
     yield from _watch(settings, max_age_days)
     yield from _stale(settings, published)
@@ -55,5 +55,5 @@ def _stale(settings: Settings, published: Mapping[str, str]) -> Iterator[Row]:
         return
     other = [name for name, version in held.items() if published.get(name) != version]
     if held and published:
-        found = f"built of other versions of {', '.join(other)}; `gpurank analyze`"
+        found = f"built from other versions of {', '.join(other)}; `gpurank analyze`"
         yield ("warehouse age", "note" if other else "good", found if other else "up to date")

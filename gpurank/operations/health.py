@@ -1,4 +1,4 @@
-"""The state of the data folder and the installation, as rows."""
+"""The state of the data folder and of the installation, as rows."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from pathlib import Path
 from gpurank.answers.warehouse import Answer, NoData, ask, open_warehouse
 from gpurank.operations import freshness
 from gpurank.settings import Settings
+from gpurank.store.claim import CLAIM, LEASE_S
+from gpurank.store.remote import remote_holder
 from gpurank.store.run_lock import holder, read_owner
 from gpurank.store.versions import Manifest, Store, StoreError
 
@@ -25,10 +27,10 @@ Row = tuple[str, str, str]
 
 
 def rounds(settings: Settings) -> Answer:
-    """Rounds in the store, one row each: the version in use, where from, what it holds.
+    """Returns the rounds in the store, one row per round: version in use, source, content.
 
     Raises:
-        NoData: none is there.
+        NoData: there is none.
         StoreError: a version in use is damaged.
     """
     store = Store(settings.raw_dir)
@@ -48,11 +50,12 @@ def rounds(settings: Settings) -> Answer:
 
 
 def examine(settings: Settings, max_age_days: float | None = None) -> Answer:
-    """What was looked at, its state (``good``, ``note``, ``bad``) and what was found.
+    """Returns rows of what was examined, its state (``good``, ``note``, ``bad``) and the finding.
 
     ``max_age_days`` makes it bad that no watch ended since.
     """
-    rows = [*_environment(), *_home(settings), *_lock(settings), *_store(settings)]
+    rows = [*_environment(), *_home(settings), *_lock(settings)]
+    rows += [*_claim(settings), *_store(settings)]
     rows += _warehouse(settings)
     rows += freshness.rows(settings, _published(settings), max_age_days)
     return Answer(("what", "state", "found"), tuple(rows), ("VARCHAR",) * 3, "doctor")
@@ -115,9 +118,30 @@ def _lock(settings: Settings) -> Iterator[Row]:
     if owner is not None:
         yield ("lock", "note", f"held by {owner}")
     elif (dead := read_owner(settings.lock_path)) is not None:
-        yield ("lock", "note", f"free; {dead} ended without finishing, the next run clears up")
+        yield ("lock", "note", f"free; {dead} crashed; the next run removes what it left")
     else:
         yield ("lock", "good", "free")
+
+
+def _claim(settings: Settings) -> Iterator[Row]:
+    """Yields who holds the claim on a data folder on object storage; nothing for one on disk."""
+    if settings.remote is None:
+        return
+    try:
+        holder_and_age = remote_holder(settings)
+    except StoreError as error:
+        yield ("claim", "bad", str(error))
+        return
+    if holder_and_age is None:
+        yield ("claim", "good", "free")
+        return
+    owner, age_s = holder_and_age
+    yield (
+        "claim",
+        "note",
+        f"held by {owner}, renewed {age_s:.0f} s ago; without a renewal it expires after "
+        f"{LEASE_S:.0f} s; deleting {settings.remote.partition('?')[0]}/{CLAIM} ends it at once",
+    )
 
 
 def _store(settings: Settings) -> Iterator[Row]:

@@ -1,7 +1,7 @@
-"""What a watch asks and what it found: names of rounds to look for, findings, the last record.
+"""What a watch asks for and what it found: names of rounds, findings, the record of the last watch.
 
-A finding is about one round at the source. Only an answer says that a round is not there; a
-question that failed says nothing, so nothing is ever withdrawn for it.
+A finding is about one round at the source. Only an answer can say that a round does not exist; a
+request that failed says nothing, so nothing is ever withdrawn because of one.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ TO_INGEST = ("new", "changed")
 class Finding:
     """What the source answered for one round.
 
-    ``state``: ``new`` (there, not in the store), ``changed`` (other bytes than the version in
-    use, or read by other code), ``unchanged``, ``absent`` (the source says that it has no such
-    round; what the store holds of it stays), ``unanswered`` (the question failed).
+    ``state``: ``new`` (at the source, not in the store), ``changed`` (other bytes than the
+    version in use, or read by other code), ``unchanged``, ``absent`` (the source says that it has
+    no such round; the store keeps its version), ``unanswered`` (the request failed).
     """
 
     round_id: str
@@ -51,7 +51,7 @@ class WatchRecord:
 
     @property
     def behind(self) -> tuple[str, ...]:
-        """Rounds whose new bytes were seen and are not in use yet."""
+        """Rounds whose new bytes were seen but are not in use yet."""
         return tuple(
             item.round_id
             for item in self.findings
@@ -60,19 +60,19 @@ class WatchRecord:
 
     @property
     def unanswered(self) -> tuple[str, ...]:
-        """Rounds about which nothing could be learned."""
+        """Rounds for which the source did not answer."""
         return tuple(item.round_id for item in self.findings if item.state == "unanswered")
 
     def age_s(self, now: datetime | None = None) -> float:
-        """Seconds since the watch ended; 0 where the clock was set back."""
+        """Returns the seconds since the watch ended; 0 if the clock was set back."""
         ended = datetime.fromisoformat(self.finished_at)
         return max(0.0, ((now or datetime.now(UTC)) - ended).total_seconds())
 
 
 def successors(round_id: str) -> tuple[str, ...]:
-    """The next plausible names: two further rounds of the same major number, two of the next.
+    """Returns the next plausible names: two more of the same major number, two of the next.
 
-    Rounds came twice a year (vX.0, vX.1), once three in a major number (v0.5 to v0.7).
+    Rounds came twice a year (vX.0, vX.1); one major number had three (v0.5 to v0.7).
     """
     major, minor = round_order(round_id)
     return (
@@ -84,10 +84,10 @@ def successors(round_id: str) -> tuple[str, ...]:
 
 
 def names_to_ask(known: Sequence[str], declared: Sequence[str]) -> tuple[str, ...]:
-    """Rounds to ask a source for that cannot be listed, oldest first.
+    """Returns the rounds to ask a source for that cannot be listed, oldest first.
 
-    What the store holds, what is declared and not older than the oldest held, and the names that
-    may follow the newest held and the newest declared. With an empty store, all that is declared.
+    These are the rounds in the store, the declared ones not older than the oldest of these, and
+    the names that may follow the newest of both. With an empty store, all declared rounds.
     """
     oldest = min(known or declared, key=round_order)
     fitting = {name for name in declared if round_order(name) >= round_order(oldest)}
@@ -97,21 +97,21 @@ def names_to_ask(known: Sequence[str], declared: Sequence[str]) -> tuple[str, ..
     return in_order({*known, *fitting, *later})
 
 
-def names_after(found: Iterable[Finding], asked: Iterable[str]) -> tuple[str, ...]:
-    """Names that may follow rounds just found and were not asked for yet."""
-    there = [item.round_id for item in found if item.state == "new"]
-    return in_order({name for held in there for name in successors(held)} - set(asked))
+def names_after(findings: Iterable[Finding], asked: Iterable[str]) -> tuple[str, ...]:
+    """Returns names that may follow newly found rounds and were not asked for yet."""
+    new = [item.round_id for item in findings if item.state == "new"]
+    return in_order({name for round_id in new for name in successors(round_id)} - set(asked))
 
 
 def in_order(names: Iterable[str]) -> tuple[str, ...]:
-    """Round names, oldest first, each once."""
+    """Returns round names without duplicates, oldest first."""
     return tuple(sorted(set(names), key=round_order))
 
 
 def trusted(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """Findings of a remote source; where no question at all was answered well, none says "absent".
+    """Returns the findings of a remote source; "absent" only if some request found a round.
 
-    A host that is misconfigured or refuses everything answers like one that has nothing.
+    A host that is misconfigured or denies everything answers like one without any round.
     """
     if any(item.state in ("new", "changed", "unchanged") for item in findings):
         return tuple(findings)
@@ -123,19 +123,19 @@ def trusted(findings: Sequence[Finding]) -> tuple[Finding, ...]:
 
 
 def answer(findings: Sequence[Finding]) -> Answer:
-    """Findings as rows for people and machines."""
+    """Returns findings as rows."""
     columns = ("round_id", "state", "commit", "known_commit", "message")
     rows = tuple(tuple(asdict(item)[name] for name in columns) for item in findings)
     return Answer(columns, rows, ("VARCHAR",) * len(columns), "rounds at the source")
 
 
 def write(path: Path, record: WatchRecord) -> None:
-    """Keep the record of the last watch."""
+    """Writes the record of a watch."""
     write_durably(path, json.dumps(asdict(record), indent=1, sort_keys=True) + "\n")
 
 
 def read(path: Path) -> WatchRecord | None:
-    """The record of the last watch; None where there was none or it is unreadable."""
+    """Reads the record of the last watch; None if there was none or it is unreadable."""
     try:
         row: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         findings = tuple(Finding(**item) for item in row.pop("findings"))

@@ -1,1 +1,1 @@
-"""Where versions stand on disk or in object storage: versions, history, changes, locks."""
+"""Versions of rounds on disk or in object storage: their history, changes and locks."""

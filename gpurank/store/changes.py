@@ -1,6 +1,6 @@
 """What changed in a round from one version to another: results, scores, ranks, system fields.
 
-Both versions are given as the same code reads them, so that only the source's changes are told.
+Both versions must be read by the same code, so that only changes of the source show.
 """
 
 from __future__ import annotations
@@ -20,8 +20,11 @@ KINDS = (
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A result in one version. ``logs`` is a hash over its logs' bytes, ``rank`` its place in the
-    round's list; None where it has none."""
+    """A result in one version.
+
+    ``logs`` is a hash over the bytes of its logs, ``rank`` its rank in the round's list; None if
+    it has none.
+    """
 
     result_id: str
     benchmark: str
@@ -33,12 +36,15 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A round in one version. ``systems`` gives each description's fields as one JSON object (None
-    where unreadable) by path, ``set_aside`` the reason by the id that a result would have."""
+    """A round in one version.
+
+    ``systems`` holds the fields of each system description as one JSON object by path, None if
+    it is unreadable. ``quarantined`` holds the reason by the id that a result would have.
+    """
 
     results: tuple[Result, ...]
     systems: Mapping[str, str | None]
-    set_aside: Mapping[str, str]
+    quarantined: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +60,7 @@ class Change:
 
 
 def changes(old: State, new: State) -> tuple[Change, ...]:
-    """Every change from one version of a round to another, in a stable order."""
+    """Returns every change from one version of a round to another, sorted by kind and subject."""
     before = {item.result_id: item for item in old.results}
     after = {item.result_id: item for item in new.results}
     gone = [item for name, item in before.items() if name not in after]
@@ -69,10 +75,10 @@ def changes(old: State, new: State) -> tuple[Change, ...]:
 
 
 def _renamed(gone: Iterable[Result], came: Iterable[Result]) -> Iterator[tuple[Result, Result]]:
-    """Pairs of a withdrawn and an added result of one benchmark with the very same logs.
+    """Yields pairs of a withdrawn and an added result of one benchmark with identical logs.
 
-    Views of one measurement (with power, without) have the same logs: those that end alike belong
-    together, the others in order.
+    Several results of one measurement (with power, without) have the same logs: results whose
+    ids end alike are paired first, then the others in order.
     """
     groups: dict[tuple[str, str], tuple[list[Result], list[Result]]] = defaultdict(lambda: ([], []))
     for place, items in enumerate((gone, came)):
@@ -81,13 +87,15 @@ def _renamed(gone: Iterable[Result], came: Iterable[Result]) -> Iterator[tuple[R
                 groups[item.benchmark, item.logs][place].append(item)
     for left, right in groups.values():
         for parts in (2, 0):
-            yield from _paired(left, right, parts)
+            yield from _pair_up(left, right, parts)
 
 
-def _paired(left: list[Result], right: list[Result], parts: int) -> Iterator[tuple[Result, Result]]:
-    """Take out of both lists what ends in the same so many parts of its id."""
-    for item in sorted(left, key=lambda one: one.result_id):
-        for match in sorted(right, key=lambda one: one.result_id):
+def _pair_up(
+    left: list[Result], right: list[Result], parts: int
+) -> Iterator[tuple[Result, Result]]:
+    """Removes and yields pairs from both lists whose ids agree in that many last parts."""
+    for item in sorted(left, key=lambda result: result.result_id):
+        for match in sorted(right, key=lambda result: result.result_id):
             if not parts or _tail(match, parts) == _tail(item, parts):
                 left.remove(item)
                 right.remove(match)
@@ -114,7 +122,7 @@ def _results(
     for item in gone:
         if item.result_id in paired:
             continue
-        reason = new.set_aside.get(item.result_id)
+        reason = new.quarantined.get(item.result_id)
         kind = "result_set_aside" if reason else "result_withdrawn"
         yield Change(kind, item.result_id, item.benchmark, None, _text(item.score_min), reason)
     for item in came:
@@ -143,7 +151,7 @@ def _systems(old: State, new: State, renamed: Sequence[tuple[Result, Result]]) -
 
 
 def _stands_alone(path: str, here: State, there: State) -> bool:
-    """Whether a description's coming or going is not already told by that of its results."""
+    """Returns whether a description came or went without any result that did the same."""
     others = {item.result_id for item in there.results}
     users = [item.result_id for item in here.results if item.system_path == path]
     return not users or any(name in others for name in users)
@@ -181,7 +189,7 @@ def _numbers(old: Result, new: Result) -> Iterator[Change]:
 
 
 def _value(fields: Mapping[str, Any], name: str) -> str | None:
-    """A field as filed; text without quotes, anything else as JSON, None where it is absent."""
+    """Returns a field as filed: text without quotes, else JSON; None if it is absent."""
     if name not in fields:
         return None
     value = fields[name]

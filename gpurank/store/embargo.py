@@ -9,10 +9,10 @@ HOLD = timedelta(days=14)
 
 
 def held(rounds: Iterable[tuple[str, date | None]], today: date) -> dict[str, date]:
-    """Rounds held back, with the first day on which they may be shown.
+    """Returns the rounds that are held back, with the first day on which they may be shown.
 
-    A round whose publication date is not known is not held: it is read from a public repository,
-    and a date that nobody declared must not be guessed.
+    A round of unknown publication date is not held back: it comes from a public repository, and
+    an undeclared date must not be guessed.
     """
     return {
         round_id: published_on + HOLD

@@ -1,8 +1,7 @@
 """When each version of a round was the valid one.
 
-The store keeps a journal of what was published; a version's own manifest says when its source got
-those bytes. Everything here follows from the store's files alone, so that the same store gives the
-same history.
+The store keeps a journal of what was published; a version's manifest says when its source got those
+bytes. Everything here follows from the store's files alone: the same store has the same history.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ from gpurank.store.versions import Manifest, Store, StoreError
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """One version from the moment it became the one in use.
+    """One version, from the moment when it came into use.
 
-    ``valid_from`` is when the source got those bytes: its commit's time. Where the source does not
-    tell, a round's first version is valid from the round's publication (None where that is not
-    declared) and a later one from when it was published here. Times are UTC.
+    ``valid_from`` is when the source got those bytes: the time of its commit. If that is unknown,
+    a round's first version is valid from the round's publication (None if that is not declared)
+    and a later one from when it was published here. Times are UTC.
     """
 
     manifest: Manifest
@@ -31,15 +30,15 @@ class Publication:
 
     @property
     def known_from(self) -> datetime:
-        """Since when this version answers questions about the past."""
+        """When this version became valid, or else when it was published here."""
         return self.valid_from or self.published_at
 
 
 def publications(store: Store, round_id: str) -> tuple[Publication, ...]:
-    """Every publication of a round that is still in the store, oldest first.
+    """Returns every publication of a round that is still in the store, oldest first.
 
     Raises:
-        StoreError: the version in use is not there.
+        StoreError: the version in use is missing.
     """
     latest = store.latest(round_id)
     if latest is None:
@@ -50,25 +49,25 @@ def publications(store: Store, round_id: str) -> tuple[Publication, ...]:
     entries = [(name, at) for name, at in store.journal(round_id) if name in complete]
     noted = {name for name, _ in entries}
     if latest.version_id not in noted:
-        # A store from before the journal, or a run that died between journal and pointer.
+        # A store older than the journal, or a run that crashed between journal and pointer.
         earlier = [i for i in complete.values() if i.version_id not in noted | {latest.version_id}]
         entries = [(i.version_id, i.taken_at) for i in earlier if not noted] + entries
         entries.append((latest.version_id, latest.taken_at))
     last = max(place for place, (name, _) in enumerate(entries) if name == latest.version_id)
-    found: list[Publication] = []
+    history: list[Publication] = []
     for name, at in entries[: last + 1]:
-        found.append(_publication(complete[name], at, found))
-    return tuple(found)
+        history.append(_publication(complete[name], at, history))
+    return tuple(history)
 
 
 def valid_at(known: Sequence[Publication], when: datetime) -> Publication | None:
-    """The publication that answers for a moment: the last one that was valid by then."""
+    """Returns the publication that was valid at a moment; None if none was."""
     fitting = [item for item in known if item.known_from <= when]
     return fitting[-1] if fitting else None
 
 
 def last_two(known: Sequence[Publication]) -> tuple[Publication, Publication] | None:
-    """The newest publication and the last before it that holds other bytes; None without one."""
+    """Returns the newest publication and the last one before it with other bytes; None if none."""
     for item in reversed(known[:-1]):
         if item.manifest.content_hash != known[-1].manifest.content_hash:
             return item, known[-1]
@@ -76,10 +75,10 @@ def last_two(known: Sequence[Publication]) -> tuple[Publication, Publication] | 
 
 
 def find(known: Iterable[Manifest], text: str) -> Manifest:
-    """The version whose id or commit starts with a text.
+    """Returns the version whose id or commit starts with a text.
 
     Raises:
-        StoreError: none, or more than one does.
+        StoreError: no version does, or more than one.
     """
     versions = {item.version_id: item for item in known if item.state == "complete"}
     fitting = [
@@ -95,10 +94,10 @@ def find(known: Iterable[Manifest], text: str) -> Manifest:
 
 
 def moment(text: str) -> datetime:
-    """The moment that a date (its end, UTC) or a date with a time means.
+    """Returns the moment of a date with a time, or the end of a date (UTC).
 
     Raises:
-        SettingsError: it is neither.
+        SettingsError: the text is neither.
     """
     try:
         if len(text) == len("2026-01-31"):
@@ -106,7 +105,7 @@ def moment(text: str) -> datetime:
         return _utc(datetime.fromisoformat(text))
     except ValueError:
         raise SettingsError(
-            f"{text!r} is no date; write it as 2026-01-31 or 2026-01-31T12:00:00+00:00"
+            f"{text!r} is not a date; write it as 2026-01-31 or 2026-01-31T12:00:00+00:00"
         ) from None
 
 
@@ -117,7 +116,7 @@ def _publication(manifest: Manifest, published: str, before: Sequence[Publicatio
         if known is None and (day := declared_rounds().get(manifest.round_id).published_on):
             known = datetime.combine(day, time.min, UTC)
         return Publication(manifest, known, at)
-    # Bytes that came back, or a rewritten branch: older than what they replaced.
+    # Bytes that came back, or a rewritten branch, are older than what they replace.
     is_late = known is not None and known > before[-1].known_from
     return Publication(manifest, known if is_late else at, at)
 

@@ -1,6 +1,6 @@
-"""``rounds.lock.yml``: what each round was taken from, written by machine alone.
+"""``rounds.lock.yml``: the source of each round, written by machine only.
 
-It holds no times, so that it changes when the bytes of a round do and never otherwise.
+It holds no times, so that it changes exactly when the bytes of a round do.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ import yaml
 from gpurank.declared.rounds import round_order
 from gpurank.store.versions import Manifest, write_durably
 
-# Rounds are ingested side by side, in threads and on clusters, and share the file.
+# Rounds are ingested concurrently, in threads and on clusters, and share the file.
 _ONE_AT_A_TIME = threading.Lock()
 _HEADER = "# Written by `gpurank`; moves only when the bytes of a round do. Do not edit.\n"
 
 
 @dataclass(frozen=True, slots=True)
 class Locked:
-    """One round as it was taken: repository commit, content hash, files and their bytes."""
+    """One round as it was read: repository commit, content hash, number and bytes of its files."""
 
     round_id: str
     commit: str | None
@@ -36,7 +36,7 @@ class Locked:
 
 
 def locked(manifest: Manifest) -> Locked:
-    """A version's entry."""
+    """Returns the entry of a version."""
     return Locked(
         manifest.round_id,
         manifest.source_commit,
@@ -48,7 +48,7 @@ def locked(manifest: Manifest) -> Locked:
 
 
 def read(path: Path | Traversable) -> dict[str, Locked]:
-    """Entries by round; none where there is no file or it is unreadable."""
+    """Reads the entries by round; none if the file is absent or unreadable."""
     try:
         document = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
         return {name: Locked(round_id=name, **row) for name, row in document.items()}
@@ -57,12 +57,12 @@ def read(path: Path | Traversable) -> dict[str, Locked]:
 
 
 def shipped() -> dict[str, Locked]:
-    """Entries of the rounds that ship with the package."""
+    """Reads the entries of the rounds that ship with the package."""
     return read(files("warehouse").joinpath("rounds.lock.yml"))
 
 
 def write(path: Path, manifests: Iterable[Manifest]) -> None:
-    """Set the entries of some versions and leave the others; nothing is written if none moves."""
+    """Sets the entries of some versions and keeps the others; writes nothing if none changes."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with _ONE_AT_A_TIME, path.with_name(f".{path.name}.lock").open("w") as alone:
         fcntl.flock(alone, fcntl.LOCK_EX)

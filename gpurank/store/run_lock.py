@@ -1,7 +1,7 @@
 """One writer at a time: a file lock that names its owner.
 
-The lock itself is the operating system's, so that a killed run frees it at once. The text in
-the file says who holds it; text without a lock tells the next run that its predecessor died.
+The lock itself is the operating system's, so that a killed run frees it at once. The text in the
+file says who holds it; text without a lock tells the next run that its predecessor crashed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Owner:
     command: str
 
     def age_s(self, now: datetime | None = None) -> float:
-        """Seconds since the owner started; 0 where the clock jumped back."""
+        """Returns the seconds since the owner started; 0 if the clock was set back."""
         try:
             started = datetime.fromisoformat(self.started_at)
             return max(0.0, ((now or datetime.now(UTC)) - started).total_seconds())
@@ -45,20 +45,27 @@ class Owner:
 
 
 class LockHeld(RuntimeError):
-    """Another run is writing to this data folder."""
+    """Another run is writing to this data folder.
 
-    def __init__(self, path: Path, owner: Owner | None) -> None:
-        self.path = path
+    ``place`` is the lock file, or the address of a folder on an object store.
+    """
+
+    def __init__(
+        self,
+        place: Path | str,
+        owner: Owner | None,
+        advice: str = "wait for it to end, or give this run another GPURANK_HOME",
+    ) -> None:
         self.owner = owner
+        folder = place.parent if isinstance(place, Path) else place
         who = str(owner) if owner else "a process that has not yet written its name"
         super().__init__(
-            f"already running: {path.parent} is held by {who}. Nothing was changed; "
-            "wait for it to end, or give this run another GPURANK_HOME"
+            f"already running: {folder} is held by {who}. Nothing was changed; {advice}"
         )
 
 
 def read_owner(path: Path) -> Owner | None:
-    """The owner written in the lock file; None where there is none or it is unreadable."""
+    """Returns the owner named in the lock file; None if there is none or it is unreadable."""
     try:
         row = json.loads(path.read_text(encoding="utf-8"))
         return Owner(int(row["pid"]), str(row["host"]), str(row["started_at"]), row["command"])
@@ -67,7 +74,7 @@ def read_owner(path: Path) -> Owner | None:
 
 
 def holder(path: Path) -> Owner | None:
-    """The owner if the lock is held right now, else None. Changes nothing."""
+    """Returns the owner if the lock is held right now, else None. Changes nothing."""
     try:
         descriptor = os.open(path, os.O_RDONLY)
     except OSError:
@@ -85,11 +92,11 @@ def holder(path: Path) -> Owner | None:
 
 @contextmanager
 def writing(path: Path, command: str | None = None) -> Iterator[Owner | None]:
-    """Hold the lock for the block; gives the dead predecessor, if one left its name.
+    """Holds the lock for the block. Yields the crashed previous owner, if any.
 
     Raises:
         LockHeld: another process, or another block of this one, holds it.
-        OSError: the folder cannot be written, or its file system knows no locks.
+        OSError: the folder cannot be written, or its file system does not support locks.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)

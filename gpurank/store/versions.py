@@ -1,8 +1,8 @@
-"""The raw store: immutable versions of rounds, one pointer a round.
+"""The raw store: immutable versions of rounds and one pointer per round.
 
 ``raw/<round>/<version_id>/*.parquet`` with ``manifest.json`` written last; ``raw/<round>/latest``
 names the version in use. Everything is written under a temporary name in the same folder and
-renamed whole, so that a reader sees a version complete or not at all.
+renamed whole, so that a reader sees a complete version or none.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ class StoreError(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a version is: where it came from, what it holds, whether it may be read.
+    """Describes a version: its source, its content, and whether it may be used.
 
     ``state`` is ``complete`` or ``failed`` (kept for its issues, never in use). ``form`` is
-    ``full`` or ``facts`` (events reduced to the ones that runs point at). ``hashes`` gives the
-    SHA-256 of every file beside the manifest; ``counts`` rows a table and what was seen.
-    ``source_date`` is when the source got these bytes (its commit's time, UTC), where it tells;
+    ``full`` or ``facts`` (events reduced to those that runs refer to). ``hashes`` holds the SHA-256
+    of every file beside the manifest, ``counts`` the rows per table and the result folders.
+    ``source_date`` is when the source got these bytes (its commit's time, UTC; None if unknown),
     ``run_id`` the run that read them.
     """
 
@@ -61,20 +61,20 @@ class Manifest:
     run_id: str | None = None
 
     def to_json(self) -> str:
-        """The manifest as it stands on disk."""
+        """Returns the manifest as it is written to disk."""
         return json.dumps(asdict(self), indent=2, sort_keys=True) + "\n"
 
 
 def version_id(content_hash: str, code_hash: str) -> str:
-    """Name of the version of some content read by some code."""
+    """Returns the id of the version that some code makes of some content."""
     return f"{content_hash[:12]}-{code_hash[:8]}"
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """The manifest of a version folder.
+    """Reads the manifest of a version folder.
 
     Raises:
-        StoreError: it is absent or unreadable.
+        StoreError: the manifest is absent or unreadable.
     """
     path = folder / MANIFEST
     try:
@@ -83,49 +83,49 @@ def read_manifest(folder: Path) -> Manifest:
         return Manifest(**{key: value for key, value in row.items() if key in names})
     except (OSError, ValueError, TypeError) as error:
         raise StoreError(
-            f"{path} is no readable manifest ({error}); delete the folder and ingest again"
+            f"{path} is not a readable manifest ({error}); delete the folder and ingest again"
         ) from None
 
 
 def file_sha256(path: Path) -> str:
-    """SHA-256 of a file, hexadecimal."""
+    """Returns the SHA-256 of a file, hexadecimal."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def now() -> str:
-    """The time, UTC, to the second."""
+    """Returns the present time in UTC, ISO 8601, to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """The versions below one folder. Writers hold the run lock (gpurank.lock)."""
+    """The versions below one folder. Writers hold the run lock (gpurank.store.run_lock)."""
 
     root: Path
 
     def rounds(self) -> tuple[str, ...]:
-        """Rounds that have a version in use, oldest first."""
+        """Returns the rounds that have a version in use, oldest first."""
         if not self.root.is_dir():
             return ()
         names = (path.parent.name for path in self.root.glob("*/latest"))
         return tuple(sorted(filter(_is_round, names), key=round_order))
 
     def versions(self, round_id: str) -> tuple[Manifest, ...]:
-        """Every version of a round, failed ones too, by the time it was taken."""
+        """Returns every version of a round, failed ones too, by the time when it was read."""
         folders = sorted((self.root / round_id).glob(f"[!.]*/{MANIFEST}"))
         found = [read_manifest(path.parent) for path in folders]
         return tuple(sorted(found, key=lambda item: (item.taken_at, item.version_id)))
 
     def folder(self, round_id: str, version: str) -> Path:
-        """Folder of a version."""
+        """Returns the folder of a version."""
         return self.root / round_id / version
 
     def latest(self, round_id: str) -> Manifest | None:
-        """The version in use; None where there is none.
+        """Returns the version in use; None if there is none.
 
         Raises:
-            StoreError: the pointer names a version that is not there.
+            StoreError: the pointer names a version that does not exist.
         """
         try:
             name = (self.root / round_id / "latest").read_text(encoding="utf-8").strip()
@@ -134,20 +134,20 @@ class Store:
         return read_manifest(self.folder(round_id, name))
 
     def has(self, round_id: str, version: str) -> bool:
-        """Whether a complete version of that name is there."""
+        """Returns whether there is a complete version of this id."""
         folder = self.folder(round_id, version)
         return (folder / MANIFEST).is_file() and read_manifest(folder).state == "complete"
 
     def known(self, round_id: str, fingerprint: str, code_hash: str) -> Manifest | None:
-        """The complete version that this code once made of a source with that fingerprint."""
+        """Returns the full version that this code made of a source's fingerprint, or None."""
         version = self._seen(round_id).get(fingerprint)
         if version is None or not self.has(round_id, version):
             return None
-        found = read_manifest(self.folder(round_id, version))
-        return found if found.code_hash == code_hash and found.form == "full" else None
+        manifest = read_manifest(self.folder(round_id, version))
+        return manifest if manifest.code_hash == code_hash and manifest.form == "full" else None
 
     def remember(self, round_id: str, fingerprint: str, version: str) -> None:
-        """Note which version a source's fingerprint gives, so that it need not be read again."""
+        """Records the version of a source's fingerprint, so that it need not be read again."""
         seen = self._seen(round_id)
         if seen.get(fingerprint) != version:
             text = json.dumps({**seen, fingerprint: version}, indent=1, sort_keys=True) + "\n"
@@ -162,7 +162,7 @@ class Store:
 
     @contextmanager
     def building(self, round_id: str) -> Iterator[Path]:
-        """A temporary folder for a new version; whatever is left of it afterwards is removed."""
+        """Yields a temporary folder for a new version; what is left of it afterwards is removed."""
         round_order(round_id)
         folder = self.root / round_id / f"{_TEMPORARY}{os.getpid()}-{uuid.uuid4().hex[:8]}"
         folder.mkdir(parents=True)
@@ -172,10 +172,10 @@ class Store:
             shutil.rmtree(folder, ignore_errors=True)
 
     def seal(self, building: Path, manifest: Manifest) -> Manifest:
-        """Write the manifest last, make all durable, rename whole. Gives what now stands there.
+        """Writes the manifest last, syncs all files and renames the folder.
 
-        A complete version of that name stays as it is: same input, same code, same version. A
-        failed one is replaced.
+        A complete version of this id stays as it is: same input, same code, same version. A
+        failed one is replaced. Returns the manifest that is in place now.
         """
         if self.has(manifest.round_id, manifest.version_id):
             return read_manifest(self.folder(manifest.round_id, manifest.version_id))
@@ -196,10 +196,10 @@ class Store:
         return sealed
 
     def publish(self, manifest: Manifest) -> None:
-        """Move the round's pointer to a complete version.
+        """Moves the round's pointer to a complete version.
 
         Raises:
-            StoreError: the version is failed or not there.
+            StoreError: the version failed or does not exist.
         """
         if not self.has(manifest.round_id, manifest.version_id):
             raise StoreError(
@@ -214,7 +214,7 @@ class Store:
         write_durably(folder / "latest", manifest.version_id + "\n")
 
     def journal(self, round_id: str) -> list[tuple[str, str]]:
-        """(version id, time) of each publication, oldest first; see gpurank.store.history."""
+        """Returns (version id, time) of each publication, oldest first (gpurank.store.history)."""
         try:
             text = (self.root / round_id / _JOURNAL).read_text(encoding="utf-8")
             return [(str(name), str(at)) for name, at in json.loads(text)]
@@ -222,7 +222,7 @@ class Store:
             return []
 
     def sweep(self) -> int:
-        """Remove what dead runs left half-built; gives how many. Call under the run lock."""
+        """Removes what crashed runs left half-built; returns how many. Call under the run lock."""
         left = [*self.root.glob(f"*/{_TEMPORARY}*"), *self.root.glob("*/.*.tmp")]
         for path in left:
             if path.is_dir():
@@ -232,24 +232,24 @@ class Store:
         return len(left)
 
     def damage(self, manifest: Manifest) -> tuple[str, ...]:
-        """Files of a version whose bytes are not the ones its manifest lists."""
+        """Says which files of a version are missing or differ from its manifest."""
         return damage(self.folder(manifest.round_id, manifest.version_id), manifest)
 
 
 def damage(folder: Path, manifest: Manifest) -> tuple[str, ...]:
-    """Files in a version's folder whose bytes are not the ones its manifest lists."""
-    found = []
+    """Says which files in a version's folder are missing or differ from its manifest."""
+    damages = []
     for name, expected in sorted(manifest.hashes.items()):
         path = folder / name
         if not path.is_file():
-            found.append(f"{path} is missing")
+            damages.append(f"{path} is missing")
         elif file_sha256(path) != expected:
-            found.append(f"{path} has other bytes than when it was written")
-    return tuple(found)
+            damages.append(f"{path} has other bytes than when it was written")
+    return tuple(damages)
 
 
 def write_durably(path: Path, text: str) -> None:
-    """Write a small file under a temporary name, make it durable, rename it."""
+    """Writes a small file under a temporary name, syncs it, renames it."""
     temporary = path.parent / f".{path.name}.{os.getpid()}.tmp"
     temporary.write_text(text, encoding="utf-8")
     _sync(temporary)

@@ -1,1 +1,1 @@
-"""The bytes of a round: archives, checkouts and Git repositories, verified."""
+"""Reads the files of a round from archives, checkouts and Git repositories, and verifies them."""

@@ -1,21 +1,22 @@
-"""A round read from an archive: streamed, never unpacked, trusted in nothing.
+"""Reads a round from an archive, which is treated as hostile.
 
-``streamed`` gives the files of an archive that holds them in path order in one pass. Any other
-takes two with ``files``: the first lists the names and proves the archive whole, the second gives
-the files in path order.
+The archive is unpacked once, from start to end, into one unnamed temporary file in the data
+folder: no name in the archive ever becomes a name on disk, and the operating system removes the
+file even if the process is killed. Only when the archive has proved to be whole are its files
+read from there, in path order.
 """
 
 from __future__ import annotations
 
 import hashlib
 import tarfile
-import zlib
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from io import BufferedReader
 from pathlib import Path
-from tempfile import SpooledTemporaryFile
 from typing import IO
 
 from gpurank.declared.rounds import declared_rounds
@@ -28,193 +29,180 @@ from gpurank.logs.source_files import (
     withheld_for_size,
     withheld_link,
 )
-from tasks.sources.base import (
-    Snapshot,
-    SourceError,
-    check_paths,
-    check_round,
-    commit_in_name,
-    is_commit,
+from tasks.sources.base import Snapshot, SourceError, check_paths, commit_in_name, is_commit
+from tasks.sources.identity import check_contents, check_name, is_readme, is_repository_name
+from tasks.sources.untrusted_archive import (
+    Refused,
+    clean_name,
+    entries,
+    explain_errors,
+    open_archive,
+    read_entry,
 )
-from tasks.sources.untrusted_archive import Refused, clean, content, entries, opened, readable
 
-# Files that come before their turn wait compressed; beyond this, in an unnamed temporary file.
-WAITING_IN_MEMORY_B = 32 * MIB
 # A whole repository lists some 10 MiB of names.
 NAMES_LIMIT_B = 128 * MIB
 
 
-def _spool() -> IO[bytes]:
-    return SpooledTemporaryFile(WAITING_IN_MEMORY_B)
+@dataclass(frozen=True, slots=True)
+class _Member:
+    """A file of an archive: its name there, and where its bytes are in the temporary file.
 
+    ``withheld`` is set where the file is listed without its bytes.
+    """
 
-@dataclass(slots=True)
-class _Waiting:
-    """Files that came before their turn, compressed, in memory or beyond it on disk."""
+    name: str
+    start: int = 0
+    byte_count: int = 0
+    withheld: SourceFile | None = None
 
-    spool: IO[bytes] = field(default_factory=_spool)
-    places: dict[str, tuple[int, int, SourceFile]] = field(default_factory=dict)
-
-    def put(self, file: SourceFile) -> None:
-        packed = zlib.compress(file.data, 1)
-        try:
-            start = self.spool.seek(0, 2)
-            self.spool.write(packed)
-        except OSError as error:
-            raise SourceError(
-                f"the temporary folder cannot hold {file.path!r} until its turn "
-                f"({error.strerror}); make room, or set TMPDIR"
-            ) from None
-        empty = SourceFile(
-            file.path, b"", file.withheld_reason, file.withheld_byte_count, file.withheld_sha256
-        )
-        self.places[file.path] = (start, len(packed), empty)
-
-    def pop(self, path: str) -> SourceFile | None:
-        if path not in self.places:
-            return None
-        start, length, file = self.places.pop(path)
-        if file.withheld_reason:
-            return file
-        self.spool.seek(start)
-        return SourceFile(path, zlib.decompress(self.spool.read(length)))
+    def read(self, unpacked: IO[bytes], path: str) -> SourceFile:
+        """Returns the file under its path below the archive's top folder."""
+        if self.withheld is not None:
+            return replace(self.withheld, path=path)
+        unpacked.seek(self.start)
+        return SourceFile(path, unpacked.read(self.byte_count))
 
 
 def pin(round_id: str, path: Path) -> Snapshot:
-    """Pin an archive by its own bytes; the commit from its comment or its top folder's name.
+    """Pins an archive by its bytes; its comment or its top folder's name gives the commit.
 
     Raises:
-        SourceError: unreadable, no archive, or another round's by its top folder.
+        SourceError: the file is unreadable, not an archive, or another round's by its top folder.
     """
-    with opened(path) as raw:
+    with open_archive(path) as raw:
         fingerprint = f"sha256:{hashlib.file_digest(raw, 'sha256').hexdigest()}"
         raw.seek(0)
         for archive, entry in entries(raw, path):
-            top = clean(entry.name).partition("/")[0]
+            top = clean_name(entry.name).partition("/")[0]
             if not top:
                 continue
             comment = archive.pax_headers.get("comment", "").strip()
-            check_round(round_id, top, str(path))
+            check_name(round_id, top, str(path), "top folder")
             if not is_commit(comment):
-                named = commit_in_name(top)
-                return Snapshot(round_id, "archive", str(path), named, fingerprint)
-            made_at = _moment(entry.mtime)
-            return Snapshot(round_id, "archive", str(path), comment, fingerprint, made_at)
+                return Snapshot(round_id, "archive", str(path), commit_in_name(top), fingerprint)
+            committed_at = _entry_time(entry.mtime)
+            return Snapshot(round_id, "archive", str(path), comment, fingerprint, committed_at)
     raise SourceError(f"{path} is an empty archive; get it again")
 
 
-def _moment(mtime: float) -> str | None:
-    """The time of an entry, UTC, ISO: in an archive that Git made, its commit's; None if none."""
+def _entry_time(mtime: float) -> str | None:
+    """Returns an entry's time in UTC, ISO 8601, or None if it is beyond the calendar.
+
+    Git gives every entry of an archive the time of the commit.
+    """
     try:
         return datetime.fromtimestamp(int(mtime), UTC).isoformat()
     except (ValueError, OverflowError, OSError):
         return None
 
 
-class OutOfOrder(Exception):
-    """An archive does not hold its files in path order; what was taken so far is void."""
-
-
-def streamed(snapshot: Snapshot) -> Iterator[SourceFile]:
-    """The archive's files in path order from one pass over it; whole only once it has ended.
+def files(snapshot: Snapshot, cache_dir: Path) -> Iterator[SourceFile]:
+    """Yields the archive's files in path order, none before the archive has proved to be whole.
 
     Raises:
-        OutOfOrder: the archive's order is another one; begin again with ``files``.
-        SourceError: as ``files``, and also after files were given.
+        SourceError: the archive is damaged, cut off, hostile, another round's, or not the file
+            that was pinned; or the disk has no room to unpack it.
     """
     path = Path(snapshot.uri)
-    with opened(path) as raw:
-        _check_fingerprint(raw, snapshot)
+    with open_archive(path) as raw, _temporary_file(cache_dir, path) as unpacked:
+        if f"sha256:{hashlib.file_digest(raw, 'sha256').hexdigest()}" != snapshot.fingerprint:
+            raise SourceError(f"{path} changed since it was pinned; run again when it is complete")
         raw.seek(0)
-        names = _Names(path)
-        top: str | None = None
-        before = ""
-        # What is damaged shows while a file is taken, too: nothing has proved the archive before.
-        with readable(path):
-            for archive, entry in entries(raw, path):
-                if entry.isdir():
-                    continue
-                names.add(name := clean(entry.name))
-                if top is None and interest(name):
-                    top = f"{name.partition('/')[0]}/"
-                inner = name.removeprefix(top or "")
-                if interest(inner):
-                    if path_order(inner) <= before:
-                        raise OutOfOrder
-                    before = path_order(inner)
-                    yield _file(archive, entry, inner)
-            if _top_folder(snapshot.round_id, names.found, path) != top:
-                raise OutOfOrder
+        with explain_errors(path):
+            members, readmes = _unpack(raw, path, unpacked)
+            top = _top_folder(snapshot.round_id, [member.name for member in members], path)
+        below_top = ((member.name.removeprefix(top), member) for member in members)
+        wanted = [(name, member) for name, member in below_top if interest(name)]
+        wanted.sort(key=lambda pair: path_order(pair[0]))
+        paths = [name for name, _ in wanted]
+        check_paths(paths, str(path))
+        readme = next((item for item in readmes if is_readme(item.name.removeprefix(top))), None)
+        text = readme.read(unpacked, readme.name).data if readme else None
+        check_contents(snapshot.round_id, paths, text, str(path))
+        for name, member in wanted:
+            yield member.read(unpacked, name)
 
 
-def _check_fingerprint(raw: BufferedReader, snapshot: Snapshot) -> None:
-    if f"sha256:{hashlib.file_digest(raw, 'sha256').hexdigest()}" != snapshot.fingerprint:
-        raise SourceError(f"{snapshot.uri} changed since it was pinned; run again when it is whole")
+@contextmanager
+def _temporary_file(cache_dir: Path, path: Path) -> Iterator[IO[bytes]]:
+    """Opens an unnamed file in the cache folder; it vanishes with this process at the latest."""
+    try:
+        cache_dir.mkdir(parents=True, exist_ok=True)
+        file = tempfile.TemporaryFile(dir=cache_dir)  # noqa: SIM115 (closed below)
+    except OSError as error:
+        raise SourceError(
+            f"{cache_dir} cannot be used to unpack {path} ({error.strerror}); check its rights"
+        ) from None
+    with file:
+        yield file
 
 
-@dataclass(slots=True)
-class _Names:
-    """The names of an archive's entries, within a limit."""
+def _unpack(
+    raw: BufferedReader, path: Path, unpacked: IO[bytes]
+) -> tuple[list[_Member], list[_Member]]:
+    """Writes the archive's files one after the other into a temporary file.
 
-    path: Path
-    found: list[str] = field(default_factory=list)
-    length: int = 0
-
-    def add(self, name: str) -> None:
-        self.found.append(name)
-        self.length += len(name)
-        if self.length > NAMES_LIMIT_B:
-            raise SourceError(f"{self.path} lists more names than any round; check the source")
-
-
-def files(snapshot: Snapshot) -> Iterator[SourceFile]:
-    """The archive's files in path order; nothing is given before the archive is proved whole.
-
-    Raises:
-        SourceError: damaged, cut off, hostile, or not the file that was pinned.
+    Returns the files of interest and the READMEs that may be the top one. The top folder is only
+    known at the end, so that some of them may turn out not to be wanted.
     """
-    path = Path(snapshot.uri)
-    with opened(path) as raw:
-        _check_fingerprint(raw, snapshot)
-        top, order = _listing(snapshot.round_id, raw, path)
-        turn, waiting = 0, _Waiting()
-        with waiting.spool:
-            for file in _taken(raw, path, top):
-                if turn == len(order) or file.path != order[turn]:
-                    waiting.put(file)
-                    continue
-                due: SourceFile | None = file
-                while due is not None:
-                    yield due
-                    turn += 1
-                    due = waiting.pop(order[turn]) if turn < len(order) else None
-        if turn != len(order):
-            raise SourceError(f"{path} changed while it was read; run again when it is whole")
+    members: list[_Member] = []
+    readmes: list[_Member] = []
+    names_b = 0
+    for archive, entry in entries(raw, path):
+        name = clean_name(entry.name)
+        if entry.isdir():
+            continue
+        if interest(name) is not None:
+            target = members
+        elif entry.isreg() and name.count("/") < 2 and is_readme(name.rpartition("/")[2]):
+            target = readmes
+        else:
+            continue
+        names_b += len(name)
+        if names_b > NAMES_LIMIT_B:
+            raise SourceError(f"{path} lists more names than any round; check the source")
+        target.append(_unpack_entry(archive, entry, name, unpacked, path))
+    return members, readmes
 
 
-def _listing(round_id: str, raw: BufferedReader, path: Path) -> tuple[str, list[str]]:
-    """(top folder with its slash or nothing, wanted paths in order): reads all of it once."""
-    raw.seek(0)
-    listed = _Names(path)
-    for _, entry in entries(raw, path):
-        if not entry.isdir():
-            listed.add(clean(entry.name))
-    names = listed.found
-    with readable(path):
-        top = _top_folder(round_id, names, path)
-    inner = (name.removeprefix(top) for name in names)
-    order = sorted((name for name in inner if interest(name)), key=path_order)
-    check_paths(order, str(path))
-    return top, order
+def _unpack_entry(
+    archive: tarfile.TarFile, entry: tarfile.TarInfo, name: str, unpacked: IO[bytes], path: Path
+) -> _Member:
+    if entry.issym() or entry.islnk():
+        kind = "symbolic link" if entry.issym() else "hard link"
+        target = entry.linkname.encode("utf-8", "surrogateescape")
+        return _Member(name, withheld=withheld_link(name, kind, target))
+    stream = archive.extractfile(entry) if entry.isreg() and not entry.issparse() else None
+    if stream is None:
+        return _Member(name, withheld=withheld_link(name, "not a regular file"))
+    if interest(name) is None or entry.size <= size_limit(name):
+        data = read_entry(archive, entry)
+        start = unpacked.tell()
+        try:
+            unpacked.write(data)
+            unpacked.flush()
+        except OSError as error:
+            raise SourceError(
+                f"the data folder has no room to unpack {path} ({error.strerror}); free some space"
+            ) from None
+        return _Member(name, start, len(data))
+    digest = hashlib.sha256()
+    while part := stream.read(MIB):
+        digest.update(part)
+    return _Member(name, withheld=withheld_for_size(name, entry.size, digest.hexdigest()))
 
 
-def _top_folder(round_id: str, names: list[str], path: Path) -> str:
-    """The one folder around the repository, with its slash; nothing where there is none."""
-    wanted = [name for name in names if "/" in name and interest(name)]
-    tops = {name.partition("/")[0] for name in wanted}
-    named = sorted(top for top in tops if top.startswith("training_results_"))
+def _top_folder(round_id: str, names: Sequence[str], path: Path) -> str:
+    """Returns the one folder around the repository, with its slash; "" if there is none.
+
+    ``names`` are those of the files of interest.
+    """
+    names = [name for name in names if "/" in name]
+    tops = {name.partition("/")[0] for name in names}
+    named = sorted(top for top in tops if is_repository_name(top))
     for top in named:
-        check_round(round_id, top, str(path))
+        check_name(round_id, top, str(path), "top folder")
     if named and len(tops) > 1:
         raise Refused(f"has more than one top folder: {', '.join(sorted(tops)[:4])}")
     if len(tops) != 1:
@@ -224,30 +212,6 @@ def _top_folder(round_id: str, names: list[str], path: Path) -> str:
         return f"{top}/"
     if top == declared_rounds().get(round_id).top_folder:
         return ""
-    # One submitter alone is no wrapping: its results stand right below it.
-    seconds = {name.split("/")[1] for name in wanted}
+    # A folder right above results/ or systems/ is a submitter, the only one of this archive.
+    seconds = {name.split("/")[1] for name in names}
     return "" if seconds & {"results", "systems"} else f"{top}/"
-
-
-def _taken(raw: BufferedReader, path: Path, top: str) -> Iterator[SourceFile]:
-    """The wanted files in the archive's order."""
-    raw.seek(0)
-    for archive, entry in entries(raw, path):
-        name = clean(entry.name)[len(top) :]
-        if not entry.isdir() and interest(name):
-            yield _file(archive, entry, name)
-
-
-def _file(archive: tarfile.TarFile, entry: tarfile.TarInfo, path: str) -> SourceFile:
-    if entry.issym() or entry.islnk():
-        kind = "symbolic link" if entry.issym() else "hard link"
-        return withheld_link(path, kind, entry.linkname.encode("utf-8", "surrogateescape"))
-    stream = archive.extractfile(entry) if entry.isreg() and not entry.issparse() else None
-    if stream is None:
-        return withheld_link(path, "not a regular file")
-    if entry.size <= size_limit(path):
-        return SourceFile(path, content(archive, entry))
-    digest = hashlib.sha256()
-    while part := stream.read(MIB):
-        digest.update(part)
-    return withheld_for_size(path, entry.size, digest.hexdigest())

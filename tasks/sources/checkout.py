@@ -1,10 +1,10 @@
-"""A round read from a checked-out folder."""
+"""Reads a round from a checked-out folder."""
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from gpurank.logs.source_files import (
@@ -19,47 +19,76 @@ from gpurank.logs.source_files import (
 )
 from tasks.sources.base import Snapshot, SourceError, check_paths, commit_in_name
 from tasks.sources.git_command import GitFailed, commit_time, local_git
+from tasks.sources.git_directory import check_remote
+from tasks.sources.git_objects import list_files
+from tasks.sources.identity import README_LIMIT_B, check_contents, is_readme
 
 
 def pin(round_id: str, path: Path) -> Snapshot:
-    """Pin a folder by the content of the files that would be taken (reads them all once).
+    """Pins a folder by the content of its files of interest (reads them all once).
 
-    The commit is the checkout's HEAD where the files are HEAD's, byte for byte; without a
-    repository it is the one in the folder's name; None where neither holds.
+    The commit is the checkout's HEAD if the folder holds exactly HEAD's files of interest, byte
+    for byte. A sparse checkout or a changed one has no commit. Without a repository it is the
+    commit in the folder's name, if there is one.
+
+    Raises:
+        SourceError: a file cannot be read, or the clone's remote is another round's.
     """
-    blobs: dict[str, str] = {}
+    git_dir = path / ".git"
+    is_repository = git_dir.exists()
+    if is_repository:
+        check_remote(round_id, git_dir, str(path))
+    blobs: dict[str, str | None] = {}
     pairs = []
     for file in _read(path):
         pairs.append((file.path, file.sha256))
-        if not file.withheld_reason:
-            header = f"blob {len(file.data)}\0".encode()
-            blobs[file.path] = hashlib.sha1(header + file.data, usedforsecurity=False).hexdigest()
-    is_repository = (path / ".git").exists()
-    commit = _head_of(path, blobs) if is_repository else commit_in_name(path.name)
-    known_at = (
-        commit_time(f"--git-dir={path / '.git'}", commit) if is_repository and commit else None
-    )
-    return Snapshot(round_id, "tree", str(path), commit, f"content:{content_hash(pairs)}", known_at)
+        blobs[file.path] = None if file.withheld_reason else _blob_id(file.data)
+    commit = _head_of(git_dir, blobs) if is_repository else commit_in_name(path.name)
+    committed_at = commit_time(f"--git-dir={git_dir}", commit) if is_repository and commit else None
+    fingerprint = f"content:{content_hash(pairs)}"
+    return Snapshot(round_id, "tree", str(path), commit, fingerprint, committed_at)
 
 
 def files(snapshot: Snapshot) -> Iterator[SourceFile]:
-    """The folder's files in path order.
+    """Yields the folder's files in path order.
 
     Raises:
-        SourceError: a file cannot be read, or the folder changed since it was pinned (told at
-            the end, when all has been read).
+        SourceError: a file cannot be read, the contents are another round's, or the folder
+            changed since it was pinned. The latter two are known only after the last file.
     """
+    path = Path(snapshot.uri)
     pairs = []
-    for file in _read(Path(snapshot.uri)):
+    for file in _read(path):
         pairs.append((file.path, file.sha256))
         yield file
+    check_contents(snapshot.round_id, (name for name, _ in pairs), _readme_of(path), snapshot.uri)
     if f"content:{content_hash(pairs)}" != snapshot.fingerprint:
-        raise SourceError(f"{snapshot.uri} changed while it was read; run again when it rests")
+        raise SourceError(
+            f"{snapshot.uri} changed while it was read; run again when nothing writes to it"
+        )
+
+
+def _readme_of(folder: Path) -> bytes | None:
+    with os.scandir(folder) as entries:
+        names = sorted(
+            entry.name
+            for entry in entries
+            if is_readme(entry.name) and entry.is_file(follow_symlinks=False)
+        )
+    if not names:
+        return None
+    with (folder / names[0]).open("rb") as stream:
+        return stream.read(README_LIMIT_B)
+
+
+def _blob_id(data: bytes) -> str:
+    """Returns the id that Git gives a file of these bytes."""
+    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 
 
 def _read(root: Path) -> Iterator[SourceFile]:
     try:
-        listing = sorted(_walk(root, b""), key=lambda found: path_order(found[0]))
+        listing = sorted(_walk(root, b""), key=lambda pair: path_order(pair[0]))
         check_paths([path for path, _ in listing], str(root))
         for path, entry in listing:
             yield _file(path, entry)
@@ -83,7 +112,7 @@ def _file(path: str, entry: Path) -> SourceFile:
 
 
 def _walk(folder: Path, below: bytes) -> Iterator[tuple[str, Path]]:
-    """(path, where it is) of every entry that is taken; links are never followed."""
+    """Yields (path, location) of every file of interest; links are never followed."""
     with os.scandir(folder) as entries:
         for entry in entries:
             raw = below + os.fsencode(entry.name)
@@ -95,20 +124,20 @@ def _walk(folder: Path, below: bytes) -> Iterator[tuple[str, Path]]:
                 yield from _walk(Path(entry.path), raw + b"/")
 
 
-def _head_of(path: Path, blobs: dict[str, str]) -> str | None:
-    """HEAD, if the files read are its files: a changed or added one is of no commit.
+def _head_of(git_dir: Path, blobs: Mapping[str, str | None]) -> str | None:
+    """Returns HEAD if a folder's files of interest are exactly HEAD's, else None.
 
-    Files of HEAD that are absent are allowed: a sparse checkout is still of its commit.
+    ``blobs`` gives the blob id of each file by path, None for one whose content was not read.
     """
-    where = f"--git-dir={path / '.git'}"
     try:
-        head = local_git(where, "rev-parse", "--verify", "-q", "HEAD^{commit}").decode().strip()
-        listing = local_git(where, "ls-tree", "-r", "-z", "--full-tree", head)
-    except GitFailed:
+        head = local_git(f"--git-dir={git_dir}", "rev-parse", "--verify", "-q", "HEAD^{commit}")
+        commit = head.decode().strip()
+        committed = {
+            blob.path: blob.object_id for blob in list_files(git_dir, commit, str(git_dir)).blobs
+        }
+    except (GitFailed, SourceError):
         return None
-    committed = {}
-    for row in listing.split(b"\0"):
-        meta, _, raw = row.partition(b"\t")
-        if raw:
-            committed[readable_path(raw)] = meta.split(b" ")[2].decode()
-    return head if all(committed.get(path) == oid for path, oid in blobs.items()) else None
+    is_same = committed.keys() == blobs.keys() and all(
+        object_id in (None, committed[path]) for path, object_id in blobs.items()
+    )
+    return commit if is_same else None

@@ -1,4 +1,7 @@
-"""Running git: no prompt, no hook, no helper program, no surprise, and an end in time."""
+"""Runs git without prompts, hooks or helper programs, with a fixed configuration and a time limit.
+
+A repository is untrusted: neither its configuration nor its content may have a program run.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +15,8 @@ from pathlib import Path
 
 from tasks.sources.base import SourceError, SourceMissing, SourceRefused, SourceUnavailable
 
-# Variables that tie git to a repository (as inside a hook of another one).
-_TIES = frozenset(
+# Variables that point git at a repository, such as those set inside a hook of another one.
+_REPOSITORY_VARIABLES = frozenset(
     {
         "GIT_ALTERNATE_OBJECT_DIRECTORIES",
         "GIT_CONFIG",
@@ -37,7 +40,7 @@ _TIES = frozenset(
     }
 )
 _ALLOWED = "GIT_ALLOW_PROTOCOL"
-_SPOKEN = {_ALLOWED: "https:http:ssh:git:file"}
+_REMOTE_PROTOCOLS = {_ALLOWED: "https:http:ssh:git:file"}
 _ALWAYS = (
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
@@ -45,7 +48,8 @@ _ALWAYS = (
     "maintenance.auto=false",
     "safe.directory=*",
 )
-# Proxies, certificates and credentials stay the user's; what would change the outcome does not.
+# Proxies, certificates and credentials stay as the user configured them; settings that would change
+# the outcome are fixed.
 _REMOTE = (
     "protocol.ext.allow=never",
     "protocol.version=2",
@@ -91,7 +95,7 @@ _MISSING = (
     "' not found",
     "error: 404",
     "project you were looking for could not be found",
-    # How public hosts answer a question for a repository that is not there: they ask who we are.
+    # Public hosts ask for a login when a repository does not exist.
     "could not read username",
 )
 _REFUSED = (
@@ -101,20 +105,19 @@ _REFUSED = (
     "error: 401",
     "error: 403",
     "host key verification failed",
-    "dubious ownership",
     "transport 'ext' not allowed",
 )
 
 
 class GitFailed(SourceUnavailable):
-    """A git command failed for a reason that is not known to lie with the source."""
+    """A git command failed for a reason that need not be the source's."""
 
 
 def local_git(*arguments: str) -> bytes:
-    """Output of a git command on a repository at hand; never reaches for the network.
+    """Returns the output of a git command on a local repository; never uses the network.
 
     Raises:
-        GitFailed: it failed.
+        GitFailed: the command failed.
     """
     code, output, errors = _run(local_command(*arguments), local_environment(), b"", 600)
     if code:
@@ -123,9 +126,9 @@ def local_git(*arguments: str) -> bytes:
 
 
 def commit_time(where: str, commit: str) -> str | None:
-    """When a commit at hand was made (its committer's clock), UTC, ISO; None where unknown."""
+    """Returns when a local commit was made (committer's clock, UTC, ISO 8601); None if unknown."""
     try:
-        # Not `git log`: a checkout's own configuration may name a program that it would run.
+        # Not `git log`: a repository's own configuration may name a program for it to run.
         head = local_git(where, "cat-file", "commit", commit).partition(b"\n\n")[0]
         match = _COMMITTED.search(head)
         return datetime.fromtimestamp(int(match[1]), UTC).isoformat() if match else None
@@ -134,15 +137,15 @@ def commit_time(where: str, commit: str) -> str | None:
 
 
 def local_command(*arguments: str) -> list[str]:
-    """The command line of a git command that may not reach for the network."""
+    """Returns the command line of a git command that may not use the network."""
     return _command((*_ALWAYS, "protocol.allow=never"), arguments)
 
 
 def local_environment() -> dict[str, str]:
-    """Environment of a git command that heeds no configuration but the repository's.
+    """Returns the environment of a git command that reads only the repository's configuration.
 
-    No protocol at all is allowed: a checkout's own configuration, which is somebody else's, could
-    allow one again where only a setting forbids it, and git would fetch what the checkout lacks.
+    No protocol is allowed. A setting alone would not do: the repository's own configuration could
+    allow one again, and git would fetch what the repository lacks.
     """
     closed = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, _ALLOWED: ""}
     return _environment() | closed
@@ -151,35 +154,41 @@ def local_environment() -> dict[str, str]:
 def remote_git(
     url: str, *arguments: str, feed: bytes = b"", timeout_s: float, repository: Path | None = None
 ) -> bytes:
-    """Output of a git command that talks to ``url`` (named in messages).
+    """Returns the output of a git command that talks to ``url``, which messages name.
 
     Raises:
-        SourceUnavailable: the network or the server failed, or no answer came in time.
+        SourceUnavailable: the network or the server failed, or did not answer in time.
         SourceMissing: there is no such repository.
-        SourceRefused: it may not be read.
+        SourceRefused: access is denied.
         SourceError: the disk is full.
         GitFailed: any other reason.
     """
     where = () if repository is None else (f"--git-dir={repository}",)
     command = _command((*_ALWAYS, *_REMOTE), (*where, *arguments))
     try:
-        code, output, errors = _run(command, _environment() | _SPOKEN, feed, timeout_s)
+        code, output, errors = _run(command, _environment() | _REMOTE_PROTOCOLS, feed, timeout_s)
     except subprocess.TimeoutExpired:
         raise SourceUnavailable(
-            f"{url} gave no complete answer in {timeout_s:.0f} s; try again later"
+            f"{url} did not answer completely within {timeout_s:.0f} s; try again later"
         ) from None
     if code:
-        raise _explained(url, errors)
+        raise _explain_failure(url, errors)
     return output
 
 
-def _explained(url: str, errors: bytes) -> SourceError:
+def _explain_failure(url: str, errors: bytes) -> SourceError:
     text, short = errors.decode("utf-8", "replace").lower(), _short(errors)
     if any(sign in text for sign in _NO_SPACE):
         return SourceError(f"{url} could not be kept: the disk is full; make room ({short})")
     if any(sign in text for sign in _MISSING):
         return SourceMissing(
-            f"{url} is not there: no such Git repository; check the round and the source ({short})"
+            f"{url} does not exist: no such Git repository; check round and source ({short})"
+        )
+    if "dubious ownership" in text:
+        return SourceRefused(
+            f"{url} belongs to another user, so that Git does not serve it; give the folder's path "
+            "in place of the file:// URL, or run `git config --global --add safe.directory <path>` "
+            f"for it ({short})"
         )
     if any(sign in text for sign in _REFUSED):
         return SourceRefused(
@@ -199,8 +208,8 @@ def _command(settings: tuple[str, ...], arguments: tuple[str, ...]) -> list[str]
 
 
 def _environment() -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if name not in _TIES}
-    # A session without a terminal (see start) cannot be asked for a password either.
+    kept = {name: value for name, value in os.environ.items() if name not in _REPOSITORY_VARIABLES}
+    # Without a terminal (see start) git cannot ask for a password there, either.
     return kept | {
         "GIT_TERMINAL_PROMPT": "0",
         "SSH_ASKPASS_REQUIRE": "never",
@@ -212,7 +221,7 @@ def _environment() -> dict[str, str]:
 def _run(
     command: list[str], environment: dict[str, str], feed: bytes, timeout_s: float
 ) -> tuple[int, bytes, bytes]:
-    """Run to the end; the whole process group dies with a time-out or an interrupt."""
+    """Runs a command to its end; a timeout or an interrupt kills the whole process group."""
     process = start(command, environment, stdin=subprocess.PIPE)
     try:
         output, errors = process.communicate(feed, timeout_s)
@@ -223,7 +232,7 @@ def _run(
 
 
 def start(command: list[str], environment: dict[str, str], stdin: int) -> subprocess.Popen[bytes]:
-    """Start git in a process group of its own.
+    """Starts git in its own process group.
 
     Raises:
         SourceError: git is not installed.
@@ -244,7 +253,7 @@ def start(command: list[str], environment: dict[str, str], stdin: int) -> subpro
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:
-    """End a process, if it still runs, with the helpers it started; close its pipes."""
+    """Kills a process and the helpers that it started, if they still run; closes its pipes."""
     if process.poll() is None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -255,7 +264,7 @@ def stop(process: subprocess.Popen[bytes]) -> None:
 
 
 def _short(errors: bytes) -> str:
-    """The telling last lines of what git said."""
+    """Returns the last lines of git's messages that say what is wrong."""
     lines = [line.strip() for line in errors.decode("utf-8", "replace").splitlines()]
-    telling = [line for line in lines if line.startswith(("fatal:", "error:", "remote:"))]
-    return " ".join((telling or lines)[-2:])[:400] or "git said nothing"
+    relevant = [line for line in lines if line.startswith(("fatal:", "error:", "remote:"))]
+    return " ".join((relevant or lines)[-2:])[:400] or "git gave no reason"

@@ -1,4 +1,4 @@
-"""Where a round's source is: the public repository, a Git URL or path, an archive, a mirror."""
+"""Finds a round's source: the public repository, a Git URL or directory, an archive, a mirror."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpurank.declared.rounds import declared_rounds, round_order
-from tasks.sources.base import Kind, SourceError, SourceMissing, check_round
+from tasks.sources.base import Kind, SourceError, SourceMissing
+from tasks.sources.git_directory import is_git_directory
+from tasks.sources.identity import check_name
 
 ARCHIVE_SUFFIXES = (".tar.zst", ".tar.gz", ".tgz", ".tar")
 
@@ -31,24 +33,24 @@ class Location:
 
 
 def resolve(round_id: str, source: str | os.PathLike[str] | None) -> Location:
-    """The location of a round in a source.
+    """Returns the location of a round in a source.
 
-    ``source`` is None (the round's public repository), a Git URL or bare repository, an archive,
+    ``source`` is None (the round's public repository), a Git URL or Git directory, an archive,
     a checkout, a mirror folder that holds any of these as ``training_results_<round>…``, or any
-    of them with ``{round}`` in it. In a mirror an exact name goes before one with a suffix, and
-    an archive before a folder.
+    of them with ``{round}`` in it. In a mirror an exact name is preferred to one with a suffix,
+    and an archive to a folder.
 
     Raises:
         UnknownRound: the round's name is not ``vX.Y``.
-        SourceMissing: there is nothing; the message names what was looked for and what is there.
-        SourceError: the source cannot be used, or more than one thing in it fits.
+        SourceMissing: nothing is there; the message says what was looked for and what is there.
+        SourceError: the source cannot be used, or it holds the round more than once.
     """
     round_order(round_id)
     if source is None:
         return Location("git", declared_rounds().get(round_id).repository)
     text = os.fspath(source).replace("{round}", round_id)
     if _is_url(text):
-        check_round(round_id, text.rstrip("/").rpartition("/")[2], text)
+        check_name(round_id, text.rstrip("/").rpartition("/")[2], text)
         return Location("git", text)
     path = Path(text).expanduser().absolute()
     if not path.exists():
@@ -57,7 +59,7 @@ def resolve(round_id: str, source: str | os.PathLike[str] | None) -> Location:
 
 
 def available(source: str | os.PathLike[str] | None) -> tuple[str, ...] | None:
-    """Rounds that a source holds, oldest first; None where it cannot be listed (Git URLs).
+    """Returns the rounds that a source holds, oldest first; None if it cannot be listed (Git URLs).
 
     Raises:
         SourceError: the source cannot be used at all.
@@ -72,14 +74,14 @@ def available(source: str | os.PathLike[str] | None) -> tuple[str, ...] | None:
     path = Path(text).expanduser().absolute()
     if not path.exists():
         raise SourceMissing(f"{path} does not exist; {_nearest(path)}")
-    if path.is_dir() and not _is_bare(path) and (held := _entries(path)):
+    if path.is_dir() and not is_git_directory(path) and (held := _entries(path)):
         return _sorted(match["round"] for match in held.values())
     match = _ENTRY.fullmatch(path.name)
     return (match["round"],) if match else None
 
 
 def is_remote(source: str | os.PathLike[str] | None) -> bool:
-    """Whether a source is reached by URL, so that silence and absence can look alike."""
+    """Returns whether a source is reached by URL, where no answer may look like no repository."""
     return source is None or _is_url(os.fspath(source))
 
 
@@ -88,7 +90,7 @@ def _sorted(rounds: object) -> tuple[str, ...]:
 
 
 def _template_rounds(text: str) -> set[str]:
-    """Rounds for which a local template names something that is there."""
+    """Returns the rounds for which a local template names an existing path."""
     before, *rest = str(Path(text).expanduser().absolute()).split("{round}")
     pattern = re.compile(
         re.escape(before)
@@ -101,11 +103,17 @@ def _template_rounds(text: str) -> set[str]:
 
 
 def _is_url(text: str) -> bool:
-    """Whether a source is a Git URL; refuses the ones that could run or reveal something."""
+    """Returns whether a source is a Git URL.
+
+    Raises:
+        SourceError: the URL could run a program or reveal a secret.
+    """
     if not text.strip():
         raise SourceError("the source is empty; give a folder, an archive or a Git URL")
     if text.startswith("-") or any(ord(char) < 32 for char in text):
-        raise SourceError(f"{text!r} is no source: it starts with '-' or holds control characters")
+        raise SourceError(
+            f"{text!r} is not a source: it starts with '-' or holds control characters"
+        )
     if "::" in text and not Path(text).exists():
         raise SourceError(f"{text!r} names a Git helper program; give an https, ssh or file URL")
     match = _URL.fullmatch(text)
@@ -114,11 +122,11 @@ def _is_url(text: str) -> bool:
     scheme, rest = match["scheme"].lower(), match["rest"]
     if scheme not in _SCHEMES or rest.startswith("-"):
         raise SourceError(
-            f"{text!r} is no Git URL that is read here; use one of {', '.join(sorted(_SCHEMES))}"
+            f"{text!r} is not a Git URL of a supported kind: {', '.join(sorted(_SCHEMES))}"
         )
     user, has_user, _ = rest.partition("/")[0].rpartition("@")
     if has_user and (scheme in ("http", "https") or ":" in user):
-        # The address is recorded with every version, so that a secret in it would be as well.
+        # The address is recorded with every version, and a secret in it would be, too.
         raise SourceError(
             "the source URL holds a name or password; leave it out and let Git ask its "
             "credential helper"
@@ -130,15 +138,16 @@ def _is_url(text: str) -> bool:
 
 def _local(round_id: str, path: Path) -> Location:
     if path.is_file():
-        check_round(round_id, path.name, str(path))
+        check_name(round_id, path.name, str(path))
         return Location("archive", str(path))
-    if _is_bare(path):
-        check_round(round_id, path.name, str(path))
+    if is_git_directory(path):
+        # A Git directory is often called .git or repo; the folder around it then has the name.
+        check_name(round_id, "/".join(path.parts[-2:]), str(path))
         return Location("git", str(path))
     held = _entries(path)
     if held:
         return _local(round_id, path / _choose(round_id, path, held))
-    check_round(round_id, path.name, str(path))
+    check_name(round_id, path.name, str(path))
     if _ENTRY.fullmatch(path.name) or _is_checkout(path, round_id):
         return Location("tree", str(path))
     names = sorted(entry.name for entry in os.scandir(path))
@@ -149,7 +158,7 @@ def _local(round_id: str, path: Path) -> Location:
 
 
 def _entries(path: Path) -> dict[str, re.Match[str]]:
-    """What in a folder is named like a round's source, by name."""
+    """Returns the entries of a folder that are named like a round's source, by name."""
     try:
         names = [(entry.name, entry.is_dir()) for entry in os.scandir(path)]
     except OSError as error:
@@ -163,7 +172,7 @@ def _entries(path: Path) -> dict[str, re.Match[str]]:
 
 
 def _choose(round_id: str, path: Path, held: dict[str, re.Match[str]]) -> str:
-    """The one entry of a mirror that is a round's."""
+    """Returns the name of the one entry of a mirror that is a round's."""
     fitting = {name: match for name, match in held.items() if match["round"] == round_id}
     forms = (*ARCHIVE_SUFFIXES, None, ".git")
     exact = [name for name, match in fitting.items() if match["tail"] is None]
@@ -191,7 +200,7 @@ def _is_bare(path: Path) -> bool:
 
 
 def _is_checkout(path: Path, round_id: str) -> bool:
-    """Whether a folder's subfolders look like submitters (v0.5 has a folder above them)."""
+    """Returns whether a folder's subfolders look like submitters (v0.5 has a folder above them)."""
     if (path / ".git").exists():
         return True
     top = declared_rounds().get(round_id).top_folder
@@ -204,7 +213,7 @@ def _is_checkout(path: Path, round_id: str) -> bool:
 
 
 def _nearest(path: Path) -> str:
-    """What stands where a path was expected, nearest names first."""
+    """Says what is there in place of a path that was expected, the most similar names first."""
     parent = path.parent
     while not parent.is_dir():
         path, parent = parent, parent.parent

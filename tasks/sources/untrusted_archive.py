@@ -1,4 +1,4 @@
-"""Reading an archive that nobody vouches for: as a stream, within limits, to its very end."""
+"""Reads untrusted archives as a stream, within size limits, to the end of the file."""
 
 from __future__ import annotations
 
@@ -18,25 +18,30 @@ from tasks.sources.base import PATH_LIMIT, SourceError
 ENTRY_LIMIT = 200_000
 # A round's data is up to 0.8 GB; a whole repository a few GB.
 TOTAL_LIMIT_B = 16 << 30
-# Logs of many ranks shrink 10 to 40 times. Small archives of repetitive text may shrink more
-# and harm nobody, so that the ratio counts only beyond RATIO_FROM_B.
+# Logs of many ranks compress 10 to 40 times. Small archives of repetitive text may compress more
+# and do no harm, so that the ratio counts only beyond RATIO_FROM_B.
 RATIO_LIMIT = 200
 RATIO_FROM_B = 256 * MIB
-# Unpacked at once: each time, a thread that waits for the interpreter may have to wait again.
+# Bytes unpacked per call.
 BUFFER_B = 1 * MIB
-# A name or a comment of an entry; tarfile reads them whole.
+# Size of the name or comment of an entry, which tarfile reads into memory whole.
 HEADER_LIMIT_B = 1 * MIB
 _ZERO_BLOCK = bytes(tarfile.BLOCKSIZE)
-_LONG_HEADERS = (tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK, tarfile.XHDTYPE,
-                 tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE)  # fmt: skip
+_LONG_HEADERS = (
+    tarfile.GNUTYPE_LONGNAME,
+    tarfile.GNUTYPE_LONGLINK,
+    tarfile.XHDTYPE,
+    tarfile.XGLTYPE,
+    tarfile.SOLARIS_XHDTYPE,
+)
 
 
 class Refused(Exception):
-    """What is wrong with an archive; becomes a SourceError that names the file."""
+    """Says what is wrong with an archive; explain_errors makes it a SourceError with the path."""
 
 
 class _Entry(tarfile.TarInfo):
-    """An entry whose damage stops the reading, where tarfile takes it for the end."""
+    """An entry that raises an error if it is damaged; tarfile would take it for the end."""
 
     @classmethod
     def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> _Entry:
@@ -53,7 +58,7 @@ class _Entry(tarfile.TarInfo):
 
 
 class _Limited(RawIOBase):
-    """The unpacked stream, with an end to what it may give."""
+    """The unpacked stream; raises an error beyond the size limits."""
 
     def __init__(self, stream: Any, packed_b: int) -> None:
         self._stream = stream
@@ -74,7 +79,7 @@ class _Limited(RawIOBase):
 
 
 class _Forward:
-    """A stream as tarfile wants a file: it may step forward, and say where it is."""
+    """The file-like object that tarfile reads from: it only seeks forward."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
@@ -90,16 +95,16 @@ class _Forward:
 
     def seek(self, position: int) -> None:
         if position < self._position:
-            raise tarfile.StreamError("an entry leads back to what was read")
+            raise tarfile.StreamError("an entry points back to bytes already read")
         while position > self._position and self.read(min(position - self._position, MIB)):
             pass
 
 
-def clean(name: str) -> str:
-    """An entry's name as a path below the archive's root.
+def clean_name(name: str) -> str:
+    """Returns an entry's name as a path below the archive's root.
 
     Raises:
-        Refused: it leads outside, or is longer than any.
+        Refused: it leads outside, or is longer than any path.
     """
     raw = name.encode("utf-8", "surrogateescape")
     if len(raw) > PATH_LIMIT:
@@ -111,8 +116,8 @@ def clean(name: str) -> str:
     return "/".join(parts)
 
 
-def content(archive: tarfile.TarFile, entry: tarfile.TarInfo) -> bytes:
-    """An entry's bytes, in its turn.
+def read_entry(archive: tarfile.TarFile, entry: tarfile.TarInfo) -> bytes:
+    """Returns the bytes of the entry that the stream has reached.
 
     Raises:
         Refused: the archive ends before them.
@@ -126,12 +131,12 @@ def content(archive: tarfile.TarFile, entry: tarfile.TarInfo) -> bytes:
 
 
 def entries(raw: BufferedReader, path: Path) -> Iterator[tuple[tarfile.TarFile, tarfile.TarInfo]]:
-    """Every entry with its archive; at the end, proof that this was all and all of it sound.
+    """Yields every entry with its archive; checks at the end that nothing is missing or left over.
 
     Raises:
-        SourceError: damaged, cut off, beyond a limit, or with a name that leads outside.
+        SourceError: the archive is damaged, cut off, beyond a limit, or a name leads outside.
     """
-    with readable(path), _unpacked(raw, path) as stream:
+    with explain_errors(path), _decompressed(raw, path) as stream:
         limited = BufferedReader(_Limited(stream, path.stat().st_size), BUFFER_B)
         forward = cast(Any, _Forward(limited))
         with tarfile.open(fileobj=forward, mode="r:", tarinfo=_Entry, encoding="utf-8") as archive:
@@ -143,10 +148,10 @@ def entries(raw: BufferedReader, path: Path) -> Iterator[tuple[tarfile.TarFile, 
                     raise Refused(f"has more than {ENTRY_LIMIT} entries")
                 if entry.size < 0:
                     raise Refused(f"has an entry that claims {entry.size} B")
-                # Before skipping there: past the file's end, tarfile would step for years.
+                # Checked before skipping there: tarfile would step for years past the file's end.
                 if archive.offset > TOTAL_LIMIT_B:
                     raise Refused(f"unpacks to more than {TOTAL_LIMIT_B >> 20} MiB")
-                clean(entry.name)
+                clean_name(entry.name)
                 yield archive, entry
             while part := forward.read(MIB):
                 if part.strip(b"\0"):
@@ -156,8 +161,8 @@ def entries(raw: BufferedReader, path: Path) -> Iterator[tuple[tarfile.TarFile, 
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[BufferedReader]:
-    """The archive's own bytes."""
+def open_archive(path: Path) -> Iterator[BufferedReader]:
+    """Opens the archive's compressed bytes."""
     try:
         stream = path.open("rb")
     except OSError as error:
@@ -167,8 +172,8 @@ def opened(path: Path) -> Iterator[BufferedReader]:
 
 
 @contextmanager
-def readable(path: Path) -> Iterator[None]:
-    """Whatever goes wrong while reading an archive becomes one clear error."""
+def explain_errors(path: Path) -> Iterator[None]:
+    """Turns whatever goes wrong while an archive is read into a SourceError that names it."""
     import pyarrow as pa
 
     try:
@@ -176,22 +181,33 @@ def readable(path: Path) -> Iterator[None]:
     except SourceError:
         raise
     except Refused as error:
-        raise SourceError(f"{path} {error}; get the archive again from where you trust") from None
-    except (tarfile.TarError, zlib.error, EOFError, OSError, ValueError, OverflowError,
-            MemoryError, RecursionError, pa.ArrowException) as error:  # fmt: skip
-        raise SourceError(f"{path} is no whole archive ({error}); get it again") from None
+        raise SourceError(
+            f"{path} {error}; get the archive again from a source you trust"
+        ) from None
+    except (
+        tarfile.TarError,
+        zlib.error,
+        EOFError,
+        OSError,
+        ValueError,
+        OverflowError,
+        MemoryError,
+        RecursionError,
+        pa.ArrowException,
+    ) as error:
+        raise SourceError(f"{path} is not a whole archive ({error}); get it again") from None
 
 
 @contextmanager
-def _unpacked(raw: BufferedReader, path: Path) -> Iterator[Any]:
-    """The stream behind the compression that the file's first bytes show."""
+def _decompressed(raw: BufferedReader, path: Path) -> Iterator[Any]:
+    """Opens the stream inside the compression that the file's first bytes show."""
     start = raw.read(512)
     raw.seek(0)
     if start.startswith(b"\x28\xb5\x2f\xfd") or (start[1:4] == b"\x2a\x4d\x18"):
         import pyarrow as pa
 
-        # The file stays ours: Arrow closes what it is given.
-        with pa.input_stream(pa.PythonFile(_Open(raw), "r"), compression="zstd") as stream:
+        # Arrow closes the file it is given; the caller closes this one.
+        with pa.input_stream(pa.PythonFile(_Unclosed(raw), "r"), compression="zstd") as stream:
             yield stream
     elif start.startswith(b"\x1f\x8b"):
         with gzip.GzipFile(fileobj=raw, mode="rb") as stream:
@@ -202,11 +218,11 @@ def _unpacked(raw: BufferedReader, path: Path) -> Iterator[Any]:
         raise SourceError(f"{path} is a Git LFS pointer, not the archive; run git lfs pull")
     else:
         what = "empty" if not start else "neither zstd, gzip nor tar"
-        raise SourceError(f"{path} is {what}, so it is no archive of a round; get it again")
+        raise SourceError(f"{path} is {what}, so it is not an archive of a round; get it again")
 
 
-class _Open:
-    """A file that Arrow may read and not close."""
+class _Unclosed:
+    """A file that Arrow may read but not close."""
 
     closed = False
 

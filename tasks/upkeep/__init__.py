@@ -1,1 +1,1 @@
-"""Watching sources, pruning old versions, comparing versions."""
+"""Watches sources, prunes old versions, compares versions."""

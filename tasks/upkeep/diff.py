@@ -1,4 +1,4 @@
-"""Two versions of a round set against each other, for a person who asks."""
+"""Compares two versions of a round."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _COLUMNS = ("kind", "subject_id", "benchmark", "field_name", "old_value", "new_v
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What changed, as rows, and the two versions that it was told from."""
+    """What changed, as rows, and the two versions that were compared."""
 
     answer: Answer
     sources: tuple[Source, ...]
@@ -26,25 +26,27 @@ class Difference:
 def difference(
     round_id: str, first: str | None, second: str | None, settings: Settings
 ) -> Difference:
-    """What changed in a round from one version to another.
+    """Returns what changed in a round from one version to another.
 
     ``first`` and ``second`` are the starts of version ids or commits; by default the newest two
-    versions that hold other bytes.
+    versions with different bytes.
 
     Raises:
-        NoData: the round is not there, or has one version only.
-        StoreError: no version, or more than one, is called so.
+        NoData: the round is not in the store, or has only one version.
+        StoreError: no version, or more than one, has an id or a commit with such a start.
     """
     store = Store(settings.raw_dir)
     old, new = _pair(round_id, first, second, store)
     chips = settings.lambda_chips
     with states_of([old], store) as before, states_of([new], store) as after:
-        found = changes(state(before, round_id, chips), state(after, round_id, chips))
+        differences = changes(state(before, round_id, chips), state(after, round_id, chips))
     answer = Answer(
         ("round_id", *_COLUMNS, "old_version_id", "new_version_id"),
-        tuple((round_id, *astuple(item), old.version_id, new.version_id) for item in found),
+        tuple(
+            (round_id, *astuple(change), old.version_id, new.version_id) for change in differences
+        ),
         ("VARCHAR",) * (len(_COLUMNS) + 3),
-        f"{round_id}: {len(found)} changes from {_name(old)} to {_name(new)}",
+        f"{round_id}: {len(differences)} changes from {_name(old)} to {_name(new)}",
     )
     pair = (Source(round_id, item.source_commit, item.taken_at) for item in (old, new))
     return Difference(answer, tuple(pair))

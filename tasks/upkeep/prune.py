@@ -1,4 +1,4 @@
-"""Retention: remove versions that nobody needs any more. Call under the run lock."""
+"""Removes versions that nobody needs any more. Call it under the run lock."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _GRACE = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """A version that was removed, or would be, and the bytes it took."""
+    """A version that was removed or would be, and its size in bytes."""
 
     round_id: str
     version_id: str
@@ -29,15 +29,15 @@ class Pruned:
 
 
 def candidates(settings: Settings, keep: int) -> tuple[Pruned, ...]:
-    """Versions beyond the newest ``keep`` published ones of each round.
+    """Returns the versions beyond the newest ``keep`` published ones of each round.
 
-    Never the version in use, and never one that the warehouse was built of. Failed versions go
-    once a later one is in use. On object storage a version also stays for a day after it was
-    replaced: another machine may be fetching it.
+    Never the version in use, and never one that the warehouse was built from. A failed version
+    is among them once a later one is in use. On object storage a version also stays for a day
+    after it was replaced, because another machine may be fetching it.
     """
     store, held = Store(settings.raw_dir), _held(settings)
     grace_from = datetime.now(UTC) - (_GRACE if settings.remote else timedelta())
-    found = []
+    obsolete = []
     for round_id in store.rounds():
         known = publications(store, round_id)
         newest = list(dict.fromkeys(item.manifest.version_id for item in reversed(known)))
@@ -50,27 +50,27 @@ def candidates(settings: Settings, keep: int) -> tuple[Pruned, ...]:
         latest = store.latest(round_id)
         for item in store.versions(round_id):
             if item.version_id not in needed and _is_over(item, latest):
-                found.append(_pruned(store, item))
-    return tuple(found)
+                obsolete.append(_pruned(store, item))
+    return tuple(obsolete)
 
 
 def remove(settings: Settings, chosen: tuple[Pruned, ...]) -> None:
-    """Remove versions whole (renamed first), and the kept warehouses of the past.
+    """Removes whole versions (renamed first) and the stored warehouses of the past.
 
-    From object storage first, where others look: a run that dies can be run again.
+    Object storage comes first, because others read there; a run that crashes can be repeated.
     """
     store = Store(settings.raw_dir)
     for item in chosen:
         remote.remove(settings, item.round_id, item.version_id)
         folder = store.folder(item.round_id, item.version_id)
-        doomed = folder.with_name(f".building-pruned-{uuid.uuid4().hex[:8]}")
-        folder.rename(doomed)
-        shutil.rmtree(doomed)
+        renamed = folder.with_name(f".building-pruned-{uuid.uuid4().hex[:8]}")
+        folder.rename(renamed)
+        shutil.rmtree(renamed)
     shutil.rmtree(settings.as_of_dir, ignore_errors=True)
 
 
 def answer(chosen: tuple[Pruned, ...], is_dry: bool) -> Answer:
-    """What was removed, as rows."""
+    """Returns what was removed, as rows."""
     rows = tuple((i.round_id, i.version_id, i.state, i.byte_count) for i in chosen)
     total = sum(item.byte_count for item in chosen) / 1e6
     title = f"{len(rows)} versions {'would be' if is_dry else 'were'} removed, {total:,.1f} MB"
@@ -79,7 +79,7 @@ def answer(chosen: tuple[Pruned, ...], is_dry: bool) -> Answer:
 
 
 def _is_over(item: Manifest, latest: Manifest | None) -> bool:
-    """A version that was never published goes only when it failed and something newer is in use."""
+    """Returns whether a version is obsolete; a failed one only once a later one is in use."""
     if latest is None:
         return False
     return item.state == "complete" or item.taken_at <= latest.taken_at
@@ -92,7 +92,11 @@ def _pruned(store: Store, item: Manifest) -> Pruned:
 
 
 def _held(settings: Settings) -> Mapping[str, str]:
-    """Versions that the warehouse was built of; an unreadable one forbids pruning at all."""
+    """Returns the version of each round in the warehouse.
+
+    Raises:
+        NoData: the warehouse is unreadable or names no version; nothing may be pruned then.
+    """
     if not settings.warehouse_path.exists():
         return {}
     with open_warehouse(settings.warehouse_path) as con:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import socket
@@ -10,6 +9,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+import uuid
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -20,7 +20,8 @@ from typing import Any
 import pytest
 
 from gpurank.settings import Settings, load
-from gpurank.store import remote
+from gpurank.store import claim, remote
+from gpurank.store.object_folder import ObjectFolder
 from gpurank.store.run_lock import LockHeld
 from gpurank.store.versions import Store, StoreError
 from tasks.build.as_of import build
@@ -28,34 +29,41 @@ from tasks.ingest.round import ingest_round
 from tasks.upkeep import prune
 
 
-@pytest.fixture
-def bucket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Address of an empty bucket."""
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Host and port of an S3-compatible server on loopback, shared by these tests."""
     pytest.importorskip("moto.server")
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    for name, value in (("AWS_ACCESS_KEY_ID", "k"), ("AWS_SECRET_ACCESS_KEY", "s"),
-                        ("AWS_EC2_METADATA_DISABLED", "true")):  # fmt: skip
-        monkeypatch.setenv(name, value)
-    with (tmp_path / "server.log").open("wb") as log:
-        server = subprocess.Popen(
-            [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)],
-            stdout=log, stderr=log, env=os.environ.copy(),
-        )  # fmt: skip
+        address = f"127.0.0.1:{probe.getsockname()[1]}"
+    log_path = tmp_path_factory.mktemp("s3") / "server.log"
+    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", address[10:]]
+    with log_path.open("wb") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log)
     try:
         give_up = time.monotonic() + 60
         while True:
             with suppress(OSError):
-                ask = urllib.request.Request(f"http://127.0.0.1:{port}/store", method="PUT")
-                urllib.request.urlopen(ask, timeout=5)
+                urllib.request.urlopen(f"http://{address}/", timeout=5).close()
                 break
-            assert time.monotonic() < give_up, (tmp_path / "server.log").read_text()
+            assert time.monotonic() < give_up, log_path.read_text()
             time.sleep(0.2)
-        yield f"s3://store/gpurank?scheme=http&endpoint_override=127.0.0.1:{port}&region=us-east-1"
+        yield address
     finally:
-        server.kill()
-        server.wait()
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture
+def bucket(server: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Address of an empty bucket of its own."""
+    for name, value in (("AWS_ACCESS_KEY_ID", "k"), ("AWS_SECRET_ACCESS_KEY", "s"),
+                        ("AWS_EC2_METADATA_DISABLED", "true")):  # fmt: skip
+        monkeypatch.setenv(name, value)
+    name = f"store-{uuid.uuid4().hex}"
+    request = urllib.request.Request(f"http://{server}/{name}", method="PUT")
+    urllib.request.urlopen(request, timeout=30).close()
+    return f"s3://{name}/gpurank?scheme=http&endpoint_override={server}&region=us-east-1"
 
 
 def at(bucket: str, copy: Path, source: Path | None = None) -> Settings:
@@ -95,15 +103,15 @@ def test_a_version_without_its_manifest_is_not_there(
     new = ingest_round("v3.0", replace(first, accept_shrink=True))
     written: list[str] = []
     limit = 0
-    real = remote.Place.write
+    real = ObjectFolder.write
 
-    def dies(self: remote.Place, name: str, data: bytes) -> None:
+    def dies(self: ObjectFolder, name: str, data: bytes) -> None:
         if len(written) == limit:
             raise OSError("connection lost")
         written.append(name)
         real(self, name, data)
 
-    monkeypatch.setattr(remote.Place, "write", dies)
+    monkeypatch.setattr(ObjectFolder, "write", dies)
     for after in range(0, 12, 3):
         limit = after
         written.clear()
@@ -135,20 +143,14 @@ def versions(mirror: Path, machine: Settings, count: int) -> list[str]:
 
 def there(machine: Settings) -> dict[str, set[str]]:
     """Folders of versions on the store, and what is in each."""
-    place = remote.place(machine)
-    assert place is not None
-    folders = [info.base_name for info in place.names("raw/v3.0") if not info.is_file]
-    return {
-        name: found
-        for name in folders
-        if (found := {info.base_name for info in place.names(f"raw/v3.0/{name}")})
-    }
+    folder = remote.remote_folder(machine)
+    assert folder is not None
+    return {name: set(folder.files(f"raw/v3.0/{name}")) for name in folder.folders("raw/v3.0")}
 
 
-def without_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No day of grace, and (with one machine at a time) no waiting for other claims."""
+def without_grace(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Prune what was in use today, too."""
     monkeypatch.setattr(prune, "_GRACE", timedelta(0))
-    monkeypatch.setattr(remote, "_SETTLE_S", 0.0)
 
 
 def prune_there(machine: Settings, keep: int) -> list[str]:
@@ -167,7 +169,7 @@ def test_pruned_versions_go_after_a_day_and_no_machine_sends_them_again(
     old, middle, new = versions(mirror, first, 3)
     remote.pull(second)
     assert prune_there(first, keep=1) == []  # they were in use today
-    without_waiting(monkeypatch)
+    without_grace(monkeypatch)
     assert prune_there(first, keep=2) == [old]
     assert set(there(first)) == {middle, new}
     assert not (first.raw_dir / "v3.0" / old).exists()
@@ -191,14 +193,14 @@ def test_a_prune_that_dies_leaves_whole_versions_and_the_next_one_ends_it(
 ) -> None:
     first, second = at(bucket, tmp_path / "one", mirror), at(bucket, tmp_path / "two")
     old, new = versions(mirror, first, 2)
-    without_waiting(monkeypatch)
+    without_grace(monkeypatch)
 
     def dies(*_: Any) -> None:
         raise OSError("connection lost")
 
-    for step in ("_write_pruned", "_delete"):
+    for holder, step in ((remote, "_write_pruned"), (ObjectFolder, "delete_folder")):
         with monkeypatch.context() as broken, pytest.raises(OSError, match="connection lost"):
-            broken.setattr(remote, step, dies)
+            broken.setattr(holder, step, dies)
             prune_there(first, keep=1)
         shutil.rmtree(second.home, ignore_errors=True)
         remote.pull(second)
@@ -219,11 +221,11 @@ def test_a_machine_that_fetches_what_is_replaced_and_pruned_gets_the_new_version
 ) -> None:
     first, second = at(bucket, tmp_path / "one", mirror), at(bucket, tmp_path / "two")
     (old,) = versions(mirror, first, 1)
-    without_waiting(monkeypatch)
+    without_grace(monkeypatch)
     real, replaced = remote._fetch, []
 
-    def slow(place: remote.Place, name: str, target: Path) -> None:
-        real(place, name, target)
+    def slow(folder: ObjectFolder, name: str, target: Path) -> None:
+        real(folder, name, target)
         if name.endswith("manifest.json") and not replaced:
             replaced.append(True)
             (mirror / "training_results_v3.0" / "Acme" / "README.md").write_text("changed")
@@ -249,9 +251,9 @@ def test_a_pointer_to_a_version_that_is_not_there_is_told(
 ) -> None:
     first, second = at(bucket, tmp_path / "one", mirror), at(bucket, tmp_path / "two")
     (old,) = versions(mirror, first, 1)
-    place = remote.place(first)
-    assert place is not None
-    place.filesystem.delete_file(f"{place.root}/raw/v3.0/{old}/manifest.json")
+    folder = remote.remote_folder(first)
+    assert folder is not None
+    folder.delete(f"raw/v3.0/{old}/manifest.json")
     with pytest.raises(StoreError, match=f"latest names {old}, which is not there"):
         remote.pull(second)
 
@@ -264,7 +266,7 @@ def test_the_command_prunes_there(
 
     first = at(bucket, tmp_path / "one", mirror)
     old, new = versions(mirror, first, 2)
-    without_waiting(monkeypatch)
+    without_grace(monkeypatch)
     monkeypatch.setenv("GPURANK_HOME", bucket)
     monkeypatch.setenv("GPURANK_CACHE", str(tmp_path / "other"))
     for words, left in ((["--dry-run"], {old, new}), ([], {new})):
@@ -283,11 +285,47 @@ def test_one_run_at_a_time_wherever_it_runs(bucket: str, tmp_path: Path) -> None
         remote.claimed(second, "gpurank analyze"),
     ):
         pass
-    there = remote.place(first)
-    assert there is not None and there.names("claims") == []
     with remote.claimed(second, "gpurank analyze"):
-        (claim,) = there.names("claims")
-        assert json.loads(there.read(f"claims/{claim.base_name}") or b"")["command"]
+        holder = remote.remote_holder(first)
+        assert holder is not None and holder[0].command == "gpurank analyze" and holder[1] < 60
+    assert remote.remote_holder(first) is None
+
+
+def test_a_killed_run_is_taken_over_when_its_claim_expires(
+    bucket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = (
+        "import os, sys; from gpurank.settings import load; from gpurank.store import remote\n"
+        "with remote.claimed(load(home=sys.argv[1]), 'gpurank run'):\n"
+        "    os.kill(os.getpid(), 9)\n"
+    )
+    environment = os.environ | {"GPURANK_CACHE": str(tmp_path / "one")}
+    killed = subprocess.run([sys.executable, "-c", program, bucket], env=environment, check=False)
+    assert killed.returncode == -9
+    second = at(bucket, tmp_path / "two")
+    with pytest.raises(LockHeld, match="gpurank run"), remote.claimed(second, "gpurank watch"):
+        pass
+    monkeypatch.setattr(claim, "LEASE_S", 1.0)
+    time.sleep(2.5)  # the store dates objects by the second
+    with remote.claimed(second, "gpurank watch"):
+        pass
+
+
+def test_a_store_that_is_not_there_is_named_in_one_line(
+    bucket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    missing = bucket.replace("s3://store-", "s3://nowhere-")
+    for call in (remote.pull, lambda settings: remote.claimed(settings, "x").__enter__()):
+        with pytest.raises(StoreError, match=r"nowhere.*does not exist") as caught:
+            call(at(missing, tmp_path / "one"))
+        assert "\n" not in str(caught.value)
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))  # bound, not listening: connections are refused
+        port = silent.getsockname()[1]
+        dead = f"s3://store/x?scheme=http&endpoint_override=127.0.0.1:{port}&region=us-east-1"
+        with pytest.raises(StoreError, match=rf"127.0.0.1:{port}.*cannot be reached") as caught:
+            remote.pull(at(dead, tmp_path / "two"))
+    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.flow

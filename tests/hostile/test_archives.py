@@ -63,7 +63,8 @@ def read(folder: Path, data: bytes, suffix: str = ".tar") -> list[SourceFile]:
     path = folder / f"training_results_v4.0{suffix}"
     path.write_bytes(data)
     found = list(files(pin("v4.0", path), folder / "cache"))
-    assert [item.name for item in folder.iterdir()] == [path.name]
+    assert sorted(item.name for item in folder.iterdir()) == ["cache", path.name]
+    assert list((folder / "cache").iterdir()) == []
     return found
 
 

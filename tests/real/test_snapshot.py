@@ -14,7 +14,8 @@ from tasks.sources.snapshot import available, content_hash, files, pin
 
 pytestmark = pytest.mark.real
 
-# Files an archive, counted with tar itself; commits as published with the archives.
+# Files below results/ and systems/ of each archive, counted with tar itself; commits as published
+# with the archives.
 EXPECTED = {
     "v0.5": (641, "c71f2e7c4b11ec7ab89eb4d8ceaadaae8529fff7"),
     "v0.6": (463, "f312518c2d6107eec983750eed23950f1f0c8a0e"),
@@ -25,6 +26,7 @@ EXPECTED = {
     "v4.0": (5670, "6fe954378efe4a1a1bd665550b18ff8f26018def"),
     "v4.1": (1534, "b87b9e396f771345d4ef122ba33456304f15228d"),
     "v5.0": (1950, "0fdc28f013256aea84fa36fdaf1e0fa46094b18c"),
+    "v5.1": (1844, "441d65f4445cd59687466533fd9f55399136e7a4"),
 }
 
 
@@ -33,19 +35,21 @@ def test_the_mirror_lists_its_rounds(shared: Path) -> None:
 
 
 @pytest.mark.parametrize("round_id", EXPECTED)
-def test_every_file_comes_once_in_order_with_the_commit(shared: Path, round_id: str) -> None:
+def test_every_file_comes_once_in_order_with_the_commit(
+    shared: Path, tmp_path: Path, round_id: str
+) -> None:
     snapshot = pin(round_id, shared / "rounds")
-    paths = [file.path for file in files(snapshot, Path("unused")) if not file.withheld_reason]
+    paths = [file.path for file in files(snapshot, tmp_path) if not file.withheld_reason]
     assert (len(paths), snapshot.commit) == EXPECTED[round_id]
     assert paths == sorted(set(paths), key=lambda path: path.split("/"))
     assert not any(path.startswith("training_results") for path in paths)
 
 
-def test_bytes_are_the_archives_and_memory_stays_flat(shared: Path) -> None:
+def test_bytes_are_the_archives_and_memory_stays_flat(shared: Path, tmp_path: Path) -> None:
     """Against a plain reading of the same archive; a round has 274 MB, its largest file 4 MB."""
     snapshot = pin("v4.1", shared / "rounds")
     tracemalloc.start()
-    total = sum(len(file.data) for file in files(snapshot, Path("unused")))
+    total = sum(len(file.data) for file in files(snapshot, tmp_path))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     with (

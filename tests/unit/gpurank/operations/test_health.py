@@ -13,8 +13,8 @@ import pytest
 from gpurank.answers.warehouse import NoData
 from gpurank.operations import health
 from gpurank.settings import Settings
-from gpurank.store.run_lock import writing
-from gpurank.store.versions import Manifest, Store
+from gpurank.store.run_lock import Owner, writing
+from gpurank.store.versions import Manifest, Store, StoreError
 
 
 def add(settings: Settings, content: str, state: str = "complete") -> Manifest:
@@ -120,7 +120,7 @@ def test_the_lock_by_its_holder(tmp_path: Path) -> None:
     )
     subprocess.run([sys.executable, "-c", code], check=False)
     state, told = found(settings)["lock"]
-    assert state == "note" and told.startswith("free; ") and "the next run clears up" in told
+    assert state == "note" and told.startswith("free; ") and "the next run removes" in told
 
 
 def test_a_machine_that_lacks_something(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,3 +133,20 @@ def test_a_machine_that_lacks_something(tmp_path: Path, monkeypatch: pytest.Monk
     assert rows["git"] == ("note", "absent: only mirrors can be read")
     assert rows["free space"] == ("note", "1.5 GB")
     assert rows["data folder"] == ("bad", f"{tmp_path} cannot be written")
+
+
+def test_the_claim_on_object_storage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = Settings(tmp_path, remote="s3://bucket/x?region=y")
+    assert "claim" not in found(Settings(tmp_path))
+    answers: list[object] = [None, (Owner(7, "h", "2030-01-01T00:00:00+00:00", "gpurank run"), 9.0)]
+    monkeypatch.setattr(health, "remote_holder", lambda _: answers.pop(0))
+    assert found(settings)["claim"] == ("good", "free")
+    state, text = found(settings)["claim"]
+    assert state == "note" and "gpurank run" in text and "renewed 9 s ago" in text
+    assert "deleting s3://bucket/x/claim.json ends it" in text
+
+    def unreachable(_: Settings) -> None:
+        raise StoreError("s3://bucket/x cannot be reached")
+
+    monkeypatch.setattr(health, "remote_holder", unreachable)
+    assert found(settings)["claim"] == ("bad", "s3://bucket/x cannot be reached")

@@ -117,5 +117,5 @@ def test_a_version_is_found_by_the_start_of_its_id_or_commit(tmp_path: Path) -> 
         find((a, b), "7")
     with pytest.raises(StoreError, match="no version"):
         find((a, b), "")
-    with pytest.raises(SettingsError, match="no date"):
+    with pytest.raises(SettingsError, match="not a date"):
         moment("yesterday")

@@ -107,7 +107,7 @@ def test_a_pointer_to_nowhere_is_an_error_not_no_data(tmp_path: Path) -> None:
     store = Store(tmp_path)
     _build(store, _manifest())
     (tmp_path / "v9.9" / "latest").write_text("nowhere\n")
-    with pytest.raises(StoreError, match="no readable manifest"):
+    with pytest.raises(StoreError, match="not a readable manifest"):
         store.latest("v9.9")
 
 

@@ -1,13 +1,16 @@
-"""Archives: whole or refused, in path order, never unpacked."""
+"""Archives: whole or refused, in path order, without a name of theirs on disk."""
 
 from __future__ import annotations
 
+import errno
 import gzip
 import hashlib
 import io
+import os
 import pickle
 import random
 import tarfile
+import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -15,9 +18,8 @@ import pyarrow as pa
 import pytest
 
 from gpurank.logs import source_files as content
-from tasks.sources import archive as snapshot_archive
 from tasks.sources import untrusted_archive as snapshot_unpack
-from tasks.sources.snapshot import OutOfOrder, SourceError, SourceFile, content_hash, files, pin
+from tasks.sources.snapshot import SourceError, SourceFile, content_hash, files, pin
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 TOP = f"training_results_v4.0-{COMMIT}"
@@ -150,7 +152,7 @@ def test_a_single_submitter_is_no_folder_around(tmp_path: Path) -> None:
 
 def test_an_archive_of_another_round_is_refused(tmp_path: Path) -> None:
     path = put(tmp_path, tar(wrapped(FILES, f"training_results_v4.1-{COMMIT}")))
-    with pytest.raises(SourceError, match=r"v4\.1.*not v4\.0"):
+    with pytest.raises(SourceError, match=r"v4\.1.*not training_results_v4\.0"):
         pin("v4.0", path)
 
 
@@ -203,7 +205,7 @@ def test_damage_is_refused(tmp_path: Path) -> None:
         (b"<!doctype html><p>404", "neither zstd"),
         (b"version https://git-lfs.github.com/spec/v1\n", "git lfs pull"),
         (bytes(10240), "cut off|empty"),
-        (b"\x28\xb5\x2f\xfd", "no whole archive"),
+        (b"\x28\xb5\x2f\xfd", "not a whole archive"),
     ],
 )
 def test_what_is_no_archive_is_refused(tmp_path: Path, content_: bytes, reason: str) -> None:
@@ -220,7 +222,8 @@ def test_names_that_lead_outside_are_refused(tmp_path: Path, name: str) -> None:
     path = put(tmp_path, tar({**wrapped(FILES), name: b"x"}))
     with pytest.raises(SourceError, match="leads outside"):
         read(path)
-    assert sorted(item.name for item in tmp_path.iterdir()) == [path.name]
+    assert sorted(item.name for item in tmp_path.iterdir()) == ["cache", path.name]
+    assert list((tmp_path / "cache").iterdir()) == []
 
 
 def test_links_and_devices_are_listed_without_bytes(tmp_path: Path) -> None:
@@ -301,57 +304,25 @@ def test_a_claimed_size_beyond_the_file_is_refused(tmp_path: Path) -> None:
         read(put(tmp_path, data, ".tar"))
 
 
-def test_files_that_wait_long_go_to_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(snapshot_archive, "WAITING_IN_MEMORY_B", 10)
-    backwards = dict(sorted(FILES.items(), reverse=True))
-    found = read(put(tmp_path, tar(wrapped(backwards))))
-    assert [(file.path, file.data) for file in found] == in_path_order(FILES)
+def test_nothing_is_left_on_disk(tmp_path: Path) -> None:
+    reading = files(pin("v4.0", put(tmp_path, tar(wrapped(FILES)))), tmp_path / "cache")
+    next(reading)
+    assert list((tmp_path / "cache").iterdir()) == []
+    reading.close()
+
+
+def test_a_full_disk_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = put(tmp_path, tar(wrapped(FILES)))
+
+    class Full(io.BytesIO):
+        def write(self, data: object) -> int:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", lambda **_: Full())
+    with pytest.raises(SourceError, match="no room to unpack"):
+        read(path)
 
 
 def test_an_archive_without_results_is_no_round(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="no file of a round"):
         read(put(tmp_path, tar(wrapped(NOT_TAKEN))))
-
-
-IN_ORDER = dict(in_path_order({**FILES, **NOT_TAKEN}))
-
-
-@pytest.mark.parametrize(
-    ("entries", "is_in_order"),
-    [
-        (wrapped(IN_ORDER), True),
-        (wrapped(dict(reversed(IN_ORDER.items()))), False),
-        # Without a folder around it, the first file's folder is no wrapping.
-        (IN_ORDER, False),
-        ({**wrapped(IN_ORDER), "zzz/results/s/bert/result_0.txt": b"x"}, None),
-        (wrapped({**IN_ORDER, "../results/x.txt": b"x"}), None),
-        (wrapped(IN_ORDER, top="training_results_v3.0-" + COMMIT), None),
-    ],
-)
-def test_one_pass_gives_what_two_give_or_nothing(
-    tmp_path: Path, entries: dict[str, bytes], is_in_order: bool | None
-) -> None:
-    path = tmp_path / "training_results_v4.0.tar.zst"
-    path.write_bytes(zstd_bytes(tar(entries)))
-
-    def take(in_one_pass: bool) -> list[SourceFile]:
-        return list(files(pin("v4.0", path), tmp_path, in_one_pass))
-
-    if is_in_order is None:
-        for in_one_pass in (True, False):
-            with pytest.raises(SourceError):
-                take(in_one_pass)
-    elif is_in_order:
-        assert take(in_one_pass=True) == take(in_one_pass=False)
-    else:
-        with pytest.raises(OutOfOrder):
-            take(in_one_pass=True)
-        assert {file.path for file in take(in_one_pass=False)} == set(FILES)
-
-
-def test_a_cut_archive_ends_the_one_pass_with_an_error(tmp_path: Path) -> None:
-    path = tmp_path / "training_results_v4.0.tar.zst"
-    whole = zstd_bytes(tar(wrapped(IN_ORDER)))
-    path.write_bytes(whole[: len(whole) * 3 // 4])
-    with pytest.raises(SourceError):
-        list(files(pin("v4.0", path), tmp_path, in_one_pass=True))

@@ -87,9 +87,9 @@ def test_a_folder_around_the_folder_is_seen_through(tmp_path: Path) -> None:
 )
 def test_another_rounds_source_is_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(b"-")
-    with pytest.raises(SourceError, match=r"not v4\.0"):
+    with pytest.raises(SourceError, match=r"not training_results_v4\.0"):
         resolve("v4.0", tmp_path / name)
-    with pytest.raises(SourceError, match=r"not v4\.0"):
+    with pytest.raises(SourceError, match=r"not training_results_v4\.0"):
         resolve("v4.0", f"https://example.org/{name.removesuffix('.tar.zst')}.git")
 
 
@@ -108,8 +108,8 @@ def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
         ("--upload-pack=touch x", "starts with"),
         ("ext::sh -c id", "helper"),
         ("fd::17", "helper"),
-        ("https://-x/y", "no Git URL"),
-        ("ftp://example.org/x", "no Git URL"),
+        ("https://-x/y", "not a Git URL"),
+        ("ftp://example.org/x", "not a Git URL"),
         ("https://example.org/a\nb", "control"),
         ("https://example.org/training_results_v4.0.tar.gz", "download"),
     ],
