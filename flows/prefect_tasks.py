@@ -24,7 +24,6 @@ from gpurank.store.run_lock import writing
 from gpurank.store.versions import Store
 from tasks.build import assemble, provenance, publish
 from tasks.build.load import new_warehouse
-from tasks.checks import expectations as judge
 from tasks.ingest import round as ingest
 from tasks.ingest import shipped
 from tasks.ingest.round import Outcome
@@ -151,7 +150,6 @@ def analysis_task(step: assemble.Step) -> Callable[..., Any]:
 def build_warehouse(settings: Settings) -> list[ValidationReport]:
     """Build a new warehouse of every round's version in use and put it in the old one's place."""
     display = progress.current()
-    judge.load_apart()
     remote.pull(settings)
     reports: list[ValidationReport] = []
     with publish.building(settings) as path:

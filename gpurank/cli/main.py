@@ -180,7 +180,6 @@ def analyze(
     from gpurank.settings import SettingsError
     from gpurank.store.history import moment
     from gpurank.store.versions import Store
-    from tasks.checks import expectations as judge
 
     settings = load(None, None, workers, lambda_chips, accept_shrink, bootstraps)
     if as_of is not None:
@@ -189,7 +188,6 @@ def analyze(
             raise SettingsError("--as-of needs --output: the warehouse in use is never of the past")
     if settings.remote is None and not Store(settings.raw_dir).rounds():
         raise NoData(f"no round has been ingested into {settings.home}; `gpurank run` does both")
-    judge.load_apart()
     with orchestrated(settings):
         from flows.analyze import analyze as flow
 

@@ -22,19 +22,6 @@ DESCRIPTION = (
     "runs with the lines they stand on, accelerator-minutes, rankings by delay cost and clusters. "
     "Accelerator-minutes and delay cost are derived, not official metrics. "
 )
-# Our type, then Croissant's, Frictionless'.
-_TYPES = {
-    "string": ("sc:Text", "string"),
-    "dictionary": ("sc:Text", "string"),
-    "int32": ("sc:Integer", "integer"),
-    "int64": ("sc:Integer", "integer"),
-    "double": ("sc:Float", "number"),
-    "bool": ("sc:Boolean", "boolean"),
-    "date": ("sc:Date", "date"),
-    "timestamp": ("sc:DateTime", "datetime"),
-    "list_double": ("sc:Float", "array"),
-    "list_string": ("sc:Text", "array"),
-}
 MEDIA_TYPES = {"parquet": "application/vnd.apache.parquet", "csv": "text/csv"}
 _CONTEXT: dict[str, Any] = {
     "@language": "en",
@@ -175,10 +162,10 @@ def _field(table: str, path: str, column: Column) -> dict[str, Any]:
         "@id": f"{table}/{column.name}",
         "name": column.name,
         "description": described(column),
-        "dataType": _TYPES[column.type][0],
+        "dataType": column.column_type.croissant,
         "source": {"fileObject": {"@id": path}, "extract": {"column": column.name}},
     }
-    if column.type.startswith("list_"):
+    if column.column_type.is_list:
         made["repeated"] = True
     return made
 
@@ -240,7 +227,7 @@ def _key_columns(contract: Contract) -> list[Column]:
 def _frictionless(column: Column) -> dict[str, Any]:
     made: dict[str, Any] = {
         "name": column.name,
-        "type": _TYPES[column.type][1],
+        "type": column.column_type.frictionless,
         "description": described(column),
     }
     if not column.nullable:

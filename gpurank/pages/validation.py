@@ -56,7 +56,7 @@ def _summary(reports: Sequence[ValidationReport]) -> str:
                 len(report.warnings),
                 len(report.critical_failures),
                 report.declared_count,
-                report.loaded_count,
+                report.evaluated_count,
             ),
         ]
         for number, report in enumerate(reports, start=1)

@@ -19,7 +19,7 @@ from gpurank.declared.code_hash import hash_of_code
 from gpurank.declared.contracts import RUN_ID
 from gpurank.settings import Settings
 from gpurank.store.versions import read_manifest
-from tasks.build.load import Version, insert_rows, run_of
+from tasks.build.load import Version, create_table, run_of
 
 if TYPE_CHECKING:
     import duckdb
@@ -32,10 +32,6 @@ _COMMANDS = "gpurank/cli/"
 _SUFFIXES = (".py", ".sql", ".yml", ".csv")
 # Numbers can differ in their last digits with these.
 _LIBRARIES = ("duckdb", "numpy", "polars", "pyarrow", "scikit-learn", "scipy")
-_RUN = (
-    "run_id VARCHAR, kind VARCHAR, logged_run_id VARCHAR, version_ids VARCHAR[], "
-    "code_hash VARCHAR, settings VARCHAR, libraries VARCHAR"
-)
 
 
 def begin(
@@ -69,7 +65,7 @@ def begin(
          "version_ids": loaded, "code_hash": code_hash(), "settings": _settings_text(settings),
          "libraries": _libraries()}
     )  # fmt: skip
-    insert_rows(con, "lookup.run", _RUN, rows)
+    create_table(con, "lookup.run", rows)
     return run_id
 
 

@@ -90,7 +90,7 @@ def ingest_round(
         )
         if not store.has(round_id, draft.version_id):
             # Counting takes the memory of a reader; the next round is read from its end on.
-            failure = validated(folder, draft, store, settings, turn.close)
+            failure = validated(folder, draft, store, settings)
             if failure is not None:
                 store.seal(folder, replace(draft, state="failed", failure=str(failure)))
                 raise failure
@@ -150,16 +150,11 @@ def row_counts(folder: Path) -> dict[str, int]:
 
 
 def validated(
-    folder: Path,
-    draft: Manifest,
-    store: Store,
-    settings: Settings,
-    counted: Callable[[], None] | None = None,
+    folder: Path, draft: Manifest, store: Store, settings: Settings
 ) -> ValidationFailed | None:
     """Check a version that is being built; keep its failed checks as issue rows and a page.
 
     Gives the failure where a critical check failed, so that the caller can keep the version.
-    ``counted`` is called between counting what offends and judging it.
     """
     from gpurank.declared.validation import ValidationFailed
     from tasks.checks.validate import validate_version
@@ -167,9 +162,7 @@ def validated(
     previous = _counts_before(draft, store, settings)
     failure = None
     try:
-        is_large = draft.form == "full"
-        options = previous, draft.form, is_large, counted
-        report = validate_version(folder, draft.round_id, *options)
+        report = validate_version(folder, draft.round_id, previous, draft.form)
     except ValidationFailed as error:
         report, failure = error.report, error
     _add_issues(folder, report)

@@ -220,14 +220,12 @@ def analyze(source: str, round_id: str, work: str, bootstraps: str = "full") -> 
     from gpurank.settings import load
     from tasks.build import assemble, publish
     from tasks.build.load import new_warehouse
-    from tasks.checks import expectations as judge
     from tasks.process import fanout
 
     settings = load(home=work, bootstraps=None if bootstraps == "full" else int(bootstraps))
     figures: Figures = {}
 
     def build() -> None:
-        judge.load_apart()
         with publish.building(settings) as path:
             with new_warehouse(path) as con, fanout.side_by_side(settings.workers) as each:
                 for step in assemble.steps(each):
@@ -242,13 +240,11 @@ def analyze_flow(source: str, round_id: str, work: str, bootstraps: str = "full"
     """The same as `gpurank analyze` does it; ``flow_s`` is the flow, the rest is orchestration."""
     from flows.prefect_runtime.session import orchestrated
     from gpurank.settings import load
-    from tasks.checks import expectations as judge
 
     settings = load(home=work)
     number = None if bootstraps == "full" else int(bootstraps)
 
     def orchestrate() -> float:
-        judge.load_apart()
         with orchestrated(settings):
             from flows.analyze import analyze as flow
 
