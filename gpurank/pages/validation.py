@@ -1,7 +1,7 @@
 """The validation page: every check of a run on one self-contained HTML page.
 
-Pure: reports in, text out. Nothing is loaded from a network; everything shown is escaped, since
-examples quote what strangers filed.
+Nothing is loaded from a network. Everything shown is escaped, because examples quote what
+submitters filed.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from gpurank.pages.html import document, table
 def validation_page(
     reports: Sequence[ValidationReport], title: str = "Validation", note: str = ""
 ) -> str:
-    """The page as HTML text, UTF-8.
+    """Returns the page as HTML text.
 
     Args:
-        reports: one a validation (a round's raw tables, a layer), in the order to be shown.
+        reports: one per validation (a round's raw tables, a layer), in the order shown.
         title: the page's heading.
-        note: a sentence below it: what run this was, from which sources.
+        note: a sentence below it, such as which run this was and from which sources.
     """
     body = [f"<h1>{escape(title)}</h1>"]
     if note:
@@ -106,7 +106,7 @@ def _result_cells(result: CheckResult) -> list[str]:
 
 
 def _state(is_passed: bool, severity: str) -> str:
-    # Said in words, since colour alone tells nothing to many readers.
+    # In words, because many readers cannot see colours.
     return (
         '<span class="passed">passed</span>'
         if is_passed
