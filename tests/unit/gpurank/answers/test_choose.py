@@ -119,7 +119,9 @@ def test_a_prediction_where_nothing_filed_fits(warehouse: Warehouse) -> None:
         assert ask(warehouse, within="5min").prediction_missing_reason == (
             "resnet has no fleet law: not fitted"
         )
-        con.execute("insert into analysis.fleet_law by name select 'resnet' benchmark, 64 half_count")
+        con.execute(
+            "insert into analysis.fleet_law by name select 'resnet' benchmark, 64 half_count"
+        )
         con.execute(PREDICTION)
         # 6 min on 64 are filed and not allowed; 32 are predicted at 5.5, 6.2 at the most.
         likely = ask(warehouse, within="6.5min", max_accelerators=32).prediction
