@@ -10,10 +10,10 @@ PIN     = uv pip compile --universal --python-version 3.11 --generate-hashes \
 LOCK    = $(PIN) pyproject.toml --group build
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage lint types lock facts docs site dist bench fuzz mutate audit clean
+.PHONY: help demo test coverage lint types lock facts docs row-counts site dist bench fuzz mutate audit clean
 
 help: ## show what there is
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 demo: $(BIN)/.run-ready ## run the whole workflow on the shipped rounds and show a ranking
 	@export GPURANK_HOME="$${GPURANK_HOME:-data/demo}" && $(BIN)/gpurank run && \
@@ -46,6 +46,10 @@ docs: $(BIN)/.run-ready ## write docs/tables.md from the contracts and docs/meth
 	@$(BIN)/python -m tools.docs.dictionary > docs/tables.md
 	@export GPURANK_HOME=data/docs && $(BIN)/gpurank run && \
 	 $(BIN)/python -m tools.docs.method_tables docs/method.md
+
+row-counts: $(BIN)/.run-ready ## write expectations/row_counts.csv from the shipped rounds
+	@export GPURANK_HOME=data/docs && $(BIN)/gpurank run && \
+	 $(BIN)/python -m tools.row_counts data/docs/warehouse.duckdb > expectations/row_counts.csv
 
 bench: $(BIN)/.run-ready ## measure against the official parser: make bench SOURCE=<mirror folder>
 	@test -n "$(SOURCE)" || { echo "make bench SOURCE=<mirror folder of the rounds' archives>" >&2; exit 2; }

@@ -1,7 +1,7 @@
-"""SQL for the checks that a contract implies: offending rows are counted where the data are.
+"""SQL for the checks that every contract implies; DuckDB counts the rows that fail them.
 
-Names come from contracts, which we write, and are quoted; no value from a source enters a query.
-Event-sized tables never become frames; one row of counts a table is what gets validated.
+Table and column names come from our own contracts and are quoted. No value from a source becomes
+part of a query.
 """
 
 from __future__ import annotations
@@ -9,101 +9,80 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from gpurank.declared.contracts import Column, Contract
+from gpurank.declared.contracts import Contract
 
-# Whatever gpurank.logs.privacy blanks and still stands there; also where JSON escapes the
-# character.
+# An address that gpurank.logs.privacy should have removed; "\u0040" is the character as JSON may
+# write it.
 EMAIL = (
     r"[A-Za-z0-9_.+-](@|\\u0040)[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.[A-Za-z]{2,}($|[^A-Za-z0-9_])"
 )
 _EMAIL_HINTS = ("@", "\\u0040")
 _EMAIL_TEXT = re.compile(r"[\w.+%-]+(?:@|\\u0040)[\w.-]+")
 
-_DUCKDB_TYPES: dict[str, tuple[str, ...]] = {
-    "string": ("VARCHAR", "ENUM"),
-    "dictionary": ("VARCHAR", "ENUM"),
-    "int32": ("INTEGER",),
-    "int64": ("BIGINT",),
-    "double": ("DOUBLE",),
-    "bool": ("BOOLEAN",),
-    "date": ("DATE",),
-    "timestamp": ("TIMESTAMP WITH TIME ZONE", "TIMESTAMP"),
-    "list_double": ("DOUBLE[]",),
-    "list_string": ("VARCHAR[]",),
-}
 
-
-def quoted(name: str) -> str:
-    """An SQL identifier, quoted; ``layer.table`` part by part."""
+def quote(name: str) -> str:
+    """Returns a quoted SQL identifier; each part of ``layer.table`` is quoted on its own."""
     return ".".join('"' + part.replace('"', '""') + '"' for part in name.split("."))
 
 
-def masked(text: str) -> str:
-    """Text without e-mail addresses, for messages and pages."""
+def mask_emails(text: str) -> str:
+    """Returns the text with every e-mail address replaced, for messages and pages."""
     return _EMAIL_TEXT.sub("<e-mail>", text)
 
 
-def has_declared_type(column: Column, duckdb_type: str) -> bool:
-    """Whether DuckDB's type of a column is one that the contract's type allows."""
-    return any(
-        duckdb_type == allowed or (allowed == "ENUM" and duckdb_type.startswith("ENUM("))
-        for allowed in _DUCKDB_TYPES[column.type]
-    )
-
-
-def offending(contract: Contract, check: str, column: str) -> str:
-    """Condition that holds for the rows which offend an implied check in one column."""
-    name = _as_text(contract, column) if check == "no_email" else quoted(column)
+def failing_condition(contract: Contract, check: str, column: str) -> str:
+    """Returns the SQL condition of the rows that fail ``not_null`` or ``no_email`` in a column."""
     if check == "not_null":
-        return f"{name} is null"
-    hints = " or ".join(f"contains({name}, '{hint}')" for hint in _EMAIL_HINTS)
-    return f"({hints}) and regexp_matches({name}, '{EMAIL}')"
+        return f"{quote(column)} is null"
+    text = _text_expression(contract, column)
+    hints = " or ".join(f"contains({text}, '{hint}')" for hint in _EMAIL_HINTS)
+    return f"({hints}) and regexp_matches({text}, '{EMAIL}')"
 
 
-def facts_query(contract: Contract, filled: Sequence[str], searched: Sequence[str]) -> str:
-    """One row: rows; nulls of each ``filled`` column; a hint for each ``searched`` column.
+def failing_rows(contract: Contract, check: str, column: str) -> str:
+    """Returns a query for the keys of the rows that fail a check in one column."""
+    key = ", ".join(quote(name) for name in contract.key) or "*"
+    condition = failing_condition(contract, check, column)
+    return f"select {key} from {quote(contract.table)} where {condition}"  # noqa: S608
 
-    A hint counts what an e-mail address needs, and says whether the exact search, which costs a
-    hundred times as much, has to be made.
+
+def table_counts(contract: Contract, filled: Sequence[str], searched: Sequence[str]) -> str:
+    """Returns a query of one row: the table's rows, nulls per column, e-mail hints per column.
+
+    A hint counts rows with a character that every address has. Only where there is one, the exact
+    search is made, which costs a hundred times as much.
+
+    Args:
+        contract: the table.
+        filled: columns whose nulls are counted.
+        searched: text columns whose hints are counted.
     """
     counts = ["count(*)"]
-    counts += [f"count(*) filter ({quoted(column)} is null)" for column in filled]
+    counts += [f"count(*) filter ({quote(column)} is null)" for column in filled]
     for column in searched:
-        name = _as_text(contract, column)
-        # One filter a hint: each alone runs on a column's distinct values only.
+        text = _text_expression(contract, column)
+        # One filter per hint, because DuckDB then looks at a column's distinct values only.
         counts.append(
-            " + ".join(f"count(*) filter (contains({name}, '{hint}'))" for hint in _EMAIL_HINTS)
+            " + ".join(f"count(*) filter (contains({text}, '{hint}'))" for hint in _EMAIL_HINTS)
         )
-    return f"select {', '.join(counts)} from {quoted(contract.table)}"  # noqa: S608
-
-
-def _as_text(contract: Contract, column: str) -> str:
-    declared = next(item for item in contract.columns if item.name == column)
-    name = quoted(column)
-    return f"array_to_string({name}, ' ')" if declared.type == "list_string" else name
-
-
-def offending_count(contract: Contract, check: str, column: str) -> str:
-    """One row: how many rows offend an implied check in one column."""
-    condition = offending(contract, check, column)
-    return f"select count(*) from {quoted(contract.table)} where {condition}"  # noqa: S608
+    return f"select {', '.join(counts)} from {quote(contract.table)}"  # noqa: S608
 
 
 def repeated_keys(contract: Contract) -> str:
-    """Rows: each key that occurs more than once (nulls are equal), and how often."""
-    key = ", ".join(quoted(name) for name in contract.key)
-    counted = f"select {key}, count(*) as occurrences from {quoted(contract.table)}"  # noqa: S608
+    """Returns a query for each key that occurs more than once; nulls count as equal."""
+    key = ", ".join(quote(name) for name in contract.key)
+    counted = f"select {key}, count(*) as occurrences from {quote(contract.table)}"  # noqa: S608
     return f"{counted} group by {key} having count(*) > 1"
 
 
-def repeated_key_hints(contract: Contract) -> str:
-    """One row: 0 where no key can occur twice, since rows stand in groups and ascend in each.
+def unproven_keys(contract: Contract) -> str:
+    """Returns a query of one number: 0 if the order of the rows proves that no key repeats.
 
-    Groups are of the key's first column, and no two of one value; rows ascend in the others. This
-    needs the row before alone, where ``repeated_keys`` keeps every key. Rows that stand otherwise
-    (or nulls) say nothing. Only for keys of several columns.
+    It is 0 if rows of one value in the key's first column stand together and their other key
+    columns ascend. That needs only the row before, where ``repeated_keys`` has to keep every key.
+    Any other number proves nothing. For keys of two or more columns.
     """
-    first, *rest = (quoted(name) for name in contract.key)
+    first, *rest = (quote(name) for name in contract.key)
     before = [f"before_{number}" for number in range(len(contract.key))]
     lagged = ", ".join(
         f"lag({name}) over () as {other}"
@@ -114,12 +93,10 @@ def repeated_key_hints(contract: Contract) -> str:
     return (
         f"select count(*) filter ({is_new}) - count(distinct {first})"  # noqa: S608
         f" + count(*) filter (not coalesce({is_new} or {ascends}, false))"
-        f" from (select {', '.join((first, *rest))}, {lagged} from {quoted(contract.table)})"
+        f" from (select {', '.join((first, *rest))}, {lagged} from {quote(contract.table)})"
     )
 
 
-def offending_rows(contract: Contract, check: str, column: str) -> str:
-    """Key columns of the rows that offend an implied check of one column."""
-    key = ", ".join(quoted(name) for name in contract.key) or "*"
-    condition = offending(contract, check, column)
-    return f"select {key} from {quoted(contract.table)} where {condition}"  # noqa: S608
+def _text_expression(contract: Contract, column: str) -> str:
+    is_list = contract.column(column).column_type.is_list
+    return f"array_to_string({quote(column)}, ' ')" if is_list else quote(column)

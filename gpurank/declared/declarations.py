@@ -1,6 +1,6 @@
 """Rows of the lookup tables that people declare: rounds, rules, spans, soft breaks, corrections.
 
-Sources: ``warehouse/rounds.yml`` and ``warehouse/corrections.yml``. Plain dictionaries, one a row.
+Sources: ``warehouse/rounds.yml`` and ``warehouse/corrections.yml``. Each row is a dictionary.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ _ENTRIES = {
 
 
 class CorrectionError(ValueError):
-    """A correction that cannot be read: says which record and what is allowed."""
+    """A correction cannot be read. The message names the record and what is allowed."""
 
 
 def round_number(round_id: str) -> int:
-    """A round's place in time as one integer, so that SQL can compare: v4.1 is 4001."""
+    """Returns a round's name as a number that SQL can compare: 4001 for v4.1."""
     major, minor = round_order(round_id)
     return 1000 * major + minor
 
 
 def round_rows(rounds: Rounds, loaded: Iterable[str]) -> list[Row]:
-    """``lookup.round``: declared rounds and loaded ones, oldest first."""
+    """Returns the rows of ``lookup.round``: declared and loaded rounds, oldest first."""
     names = sorted({*rounds.declared, *loaded}, key=round_order)
     return [
         {
@@ -60,7 +60,7 @@ def round_rows(rounds: Rounds, loaded: Iterable[str]) -> list[Row]:
 
 
 def rule_rows(rounds: Rounds, folders: Iterable[tuple[str, str]]) -> list[Row]:
-    """``lookup.rule``: the scoring rule of each (round, benchmark folder) seen."""
+    """Returns the rows of ``lookup.rule``: the rule of each (round, benchmark folder)."""
     rows = []
     for round_id, folder in sorted(folders, key=lambda pair: (round_order(pair[0]), pair[1])):
         rule = asdict(rounds.rule(round_id, folder))
@@ -71,7 +71,7 @@ def rule_rows(rounds: Rounds, folders: Iterable[tuple[str, str]]) -> list[Row]:
 
 
 def span_rows(rounds: Rounds) -> list[Row]:
-    """``lookup.comparable_span``: rounds whose results of one benchmark may be compared."""
+    """Returns the rows of ``lookup.comparable_span``: rounds that may be compared."""
     return [
         {
             "span_id": f"{row['benchmark']} {row['first']}"
@@ -88,7 +88,7 @@ def span_rows(rounds: Rounds) -> list[Row]:
 
 
 def soft_break_rows(rounds: Rounds) -> list[Row]:
-    """``lookup.soft_break``: comparable, but something besides the systems changed."""
+    """Returns the rows of ``lookup.soft_break``: something besides the systems changed."""
     return [
         {
             "benchmark": row["benchmark"],
@@ -103,10 +103,10 @@ def soft_break_rows(rounds: Rounds) -> list[Row]:
 
 
 def correction_rows(records: Sequence[Mapping[str, Any]]) -> list[Row]:
-    """``lookup.correction``: the declared corrections, checked for form.
+    """Returns the rows of ``lookup.correction``: the declared corrections.
 
     Raises:
-        CorrectionError: an unknown or missing entry, action, or correctable column.
+        CorrectionError: an entry, action or column is missing, unknown or given twice.
     """
     names = [str(record.get("id")) for record in records]
     for record in records:
@@ -132,7 +132,7 @@ def correction_rows(records: Sequence[Mapping[str, Any]]) -> list[Row]:
 
 
 def _fault(record: Mapping[str, Any]) -> str | None:
-    """What is wrong with a record's form; None where nothing is."""
+    """Returns what is wrong with a record's form, or None."""
     action = record.get("action")
     if action not in ACTIONS:
         return f"action {action!r} is none of {ACTIONS}"

@@ -1,7 +1,8 @@
-"""SQL models: which there are, what each reads, and the order in which they run.
+"""SQL models: which tables and views they make, what they read, and the order in which they run.
 
-A file ``warehouse/<nn>_<layer>/<name>.sql`` holds one SELECT and is the table ``<layer>.<name>``.
-What it reads is taken from the SQL itself, never declared beside it.
+A file ``warehouse/<nn>_<layer>/<name>.sql`` holds one SELECT and makes the table
+``<layer>.<name>``. A mart that only shows a lower table has no file: the lower table's contract
+publishes it. What a model reads is taken from its SQL.
 """
 
 from __future__ import annotations
@@ -18,27 +19,30 @@ from typing import Any
 
 import duckdb
 
+from gpurank.declared.contracts import contracts
+
 _LAYER_FOLDER = re.compile(r"(\d+)_([a-z]+)")
 _SOURCE_SCHEMAS = frozenset({"raw", "lookup", "identity", "analysis"})
 
 
 class ModelError(ValueError):
-    """A SQL model that cannot be placed: says which file and what to change."""
+    """A SQL model cannot be used. The message names the file and what to change."""
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """One SQL file: its table, its layer's number, its text and the tables it reads."""
+    """One SELECT: the table or view that it makes, its layer and the tables that it reads."""
 
     table: str
     layer: str
     layer_number: int
     sql: str
     reads: frozenset[str]
+    is_view: bool = False
 
     @property
     def doc(self) -> str:
-        """The comment lines at the top of the file, as one paragraph."""
+        """The comment lines at the top of the SQL, as one paragraph."""
         lines: list[str] = []
         for line in self.sql.splitlines():
             if not line.startswith("--"):
@@ -48,41 +52,45 @@ class Model:
 
 
 def tables_read(sql: str, where: str) -> frozenset[str]:
-    """Tables (``schema.name``) that one SELECT reads; common table expressions are not tables.
+    """Returns the tables (``schema.name``) that one SELECT reads, without its own CTEs.
 
     Args:
         sql: the statement.
-        where: what to call it in messages.
+        where: the file's name in messages.
 
     Raises:
         ModelError: not exactly one SELECT, or a table named without its schema.
     """
-    text = _serialize(sql)
-    if text.get("error"):
-        raise ModelError(f"{where}: not one readable SELECT: {text.get('error_message')}")
-    if len(text["statements"]) != 1:
-        raise ModelError(f"{where}: holds {len(text['statements'])} statements; write one SELECT")
-    nodes = list(_walk(text["statements"][0]))
-    local = {entry["key"] for node in nodes for entry in _common_tables(node)}
-    found = set()
+    document = _serialize(sql)
+    if document.get("error"):
+        raise ModelError(f"{where}: not one readable SELECT: {document.get('error_message')}")
+    statements = document["statements"]
+    if len(statements) != 1:
+        raise ModelError(f"{where}: holds {len(statements)} statements; write one SELECT")
+    nodes = list(_walk(statements[0]))
+    common_tables = {entry["key"] for node in nodes for entry in _common_tables(node)}
+    tables = set()
     for node in nodes:
         if node.get("type") != "BASE_TABLE":
             continue
         schema, name = node.get("schema_name", ""), node["table_name"]
         if schema:
-            found.add(f"{schema}.{name}")
-        elif name not in local:
+            tables.add(f"{schema}.{name}")
+        elif name not in common_tables:
             raise ModelError(f"{where}: reads {name!r} without a schema; write layer.{name}")
-    return frozenset(found)
+    return frozenset(tables)
 
 
 def read_models(root: Traversable) -> tuple[Model, ...]:
-    """Every model under ``root`` (the folder that holds ``10_staging`` and so on), by table name.
+    """Reads every SQL file under ``root``, the folder that holds ``10_staging`` and so on.
+
+    Returns:
+        The models by layer and name.
 
     Raises:
         ModelError: an unreadable statement.
     """
-    found = []
+    models = []
     for folder in root.iterdir():
         match = _LAYER_FOLDER.fullmatch(folder.name)
         if not match or not folder.is_dir():
@@ -93,16 +101,37 @@ def read_models(root: Traversable) -> tuple[Model, ...]:
             sql = path.read_text(encoding="utf-8")
             where = f"{folder.name}/{path.name}"
             table = f"{match[2]}.{path.name.removesuffix('.sql')}"
-            found.append(Model(table, match[2], int(match[1]), sql, tables_read(sql, where)))
-    return tuple(sorted(found, key=lambda model: (model.layer_number, model.table)))
+            models.append(Model(table, match[2], int(match[1]), sql, tables_read(sql, where)))
+    return tuple(sorted(models, key=lambda model: (model.layer_number, model.table)))
 
 
-def in_order(models: Iterable[Model]) -> tuple[Model, ...]:
-    """The models in an order in which each stands after all it reads; ties by name.
+def published_views(models: Iterable[Model]) -> tuple[Model, ...]:
+    """Returns a view for each table whose contract publishes it in one of the models' layers.
 
     Raises:
-        ModelError: two models of one name, a cycle, a read of a later layer or of a table that
-            neither a model nor the loader makes.
+        ModelError: a contract publishes into a layer that no folder makes.
+    """
+    layer_numbers = {model.layer: model.layer_number for model in models}
+    views = []
+    for view in contracts():
+        if view.shows is None:
+            continue
+        if view.layer not in layer_numbers:
+            raise ModelError(f"{view.shows} is published as {view.table}: no such layer")
+        doc = " ".join(view.doc.split())
+        key = ", ".join(f'"{name}"' for name in view.key)
+        sql = f"-- {doc}\nSELECT * FROM {view.shows} ORDER BY {key}\n"
+        number = layer_numbers[view.layer]
+        views.append(Model(view.table, view.layer, number, sql, frozenset({view.shows}), True))
+    return tuple(views)
+
+
+def sort_models(models: Iterable[Model]) -> tuple[Model, ...]:
+    """Returns the models so that each comes after all that it reads; ties by name.
+
+    Raises:
+        ModelError: two models have one name, models read each other in a circle, or one reads a
+            later layer or a table that neither a model nor the loader makes.
     """
     by_table: dict[str, Model] = {}
     for model in models:
@@ -131,36 +160,36 @@ def in_order(models: Iterable[Model]) -> tuple[Model, ...]:
 
 @cache
 def all_models() -> tuple[Model, ...]:
-    """The package's own models, in running order."""
-    return in_order(read_models(files("warehouse")))
+    """Returns the package's own models, in the order in which they run."""
+    models = read_models(files("warehouse"))
+    return sort_models([*models, *published_views(models)])
 
 
 def layer_models(layer: str) -> tuple[Model, ...]:
-    """The package's models of one layer, in running order.
+    """Returns the package's models of one layer, in the order in which they run.
 
     Raises:
-        ModelError: no such layer.
+        ModelError: there is no such layer.
     """
-    chosen = tuple(model for model in all_models() if model.layer == layer)
-    if not chosen:
-        known = ", ".join(dict.fromkeys(model.layer for model in all_models()))
-        raise ModelError(f"there is no layer {layer!r}; the layers are {known}")
-    return chosen
+    models = tuple(model for model in all_models() if model.layer == layer)
+    if not models:
+        raise ModelError(f"there is no layer {layer!r}; the layers are {', '.join(layers())}")
+    return models
 
 
 def layers() -> tuple[str, ...]:
-    """Layer names in running order."""
+    """Returns the names of the layers, in the order in which they run."""
     return tuple(dict.fromkeys(model.layer for model in all_models()))
 
 
-def _check_reads(model: Model, known: Mapping[str, Model]) -> None:
+def _check_reads(model: Model, models: Mapping[str, Model]) -> None:
     for read in sorted(model.reads):
-        other = known.get(read)
+        other = models.get(read)
         if other is None:
             if read.partition(".")[0] not in _SOURCE_SCHEMAS:
                 raise ModelError(f"{model.table} reads {read}, which no model makes")
         elif other.layer_number > model.layer_number:
-            raise ModelError(f"{model.table} reads {read}, which stands in the later {other.layer}")
+            raise ModelError(f"{model.table} reads {read} of the later layer {other.layer}")
 
 
 def _serialize(sql: str) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Rounds and the rules by which their benchmarks are scored.
 
-Source of every value: ``warehouse/rounds.yml``. Nothing here knows a round by name.
+Every value comes from ``warehouse/rounds.yml``; no round is named in code.
 """
 
 from __future__ import annotations
@@ -21,17 +21,22 @@ _MONTHS_BETWEEN_ROUNDS = 6
 
 
 class UnknownRound(ValueError):
-    """A round name that is not of the form ``vX.Y``, or a selection that names none."""
+    """A round name is not of the form ``vX.Y``, or a selection names no round."""
 
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkRule:
     """How one benchmark is scored in one round.
 
-    ``target``/``target_second`` are on the scale the round's logs use; ``second_metric`` names
-    the second series where a run must pass two (FID and CLIP). ``basis`` says where the rule
-    comes from: ``declared`` (the round lists the benchmark), ``by_name`` (the benchmark is known,
-    the round does not list it) or ``unknown`` (no rule: rows without a score).
+    Attributes:
+        benchmark: canonical name.
+        basis: where the rule comes from: ``declared`` (the round lists the benchmark), ``by_name``
+            (the benchmark is known, the round does not list it) or ``unknown`` (no rule, so that
+            rows have no score).
+        target: the quality that ends a run, on the scale of the round's logs.
+        target_second: the same of ``second_metric``, where a run must reach two (FID and CLIP).
+        is_timed_by_elapsed: whether the run time is the elapsed time in eval_result; run_stop
+            then ends the evaluation.
     """
 
     benchmark: str
@@ -44,15 +49,13 @@ class BenchmarkRule:
     target_second: float | None = None
     metric: str | None = None
     second_metric: str | None = None
-    counter_unit: str | None = None
     take_first_converged: bool = False
     is_timed_by_elapsed: bool = False
-    """The run time is the elapsed time in eval_result; run_stop there ends the evaluation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """One published round. ``published_on`` is null where it is not known."""
+    """One published round; ``published_on`` is None where it is not known."""
 
     round_id: str
     repository: str
@@ -64,7 +67,7 @@ class Round:
 
 
 def round_order(round_id: str) -> tuple[int, int]:
-    """Sort key of a round name: ``v3.1`` before ``v10.0``.
+    """Returns the sort key of a round name: ``v3.1`` comes before ``v10.0``.
 
     Raises:
         UnknownRound: the name is not ``vX.Y``.
@@ -77,17 +80,17 @@ def round_order(round_id: str) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class Rounds:
-    """All declarations of ``rounds.yml``, parsed once."""
+    """All declarations of ``rounds.yml``."""
 
     document: dict[str, Any]
 
     @property
     def declared(self) -> tuple[str, ...]:
-        """Names of the declared rounds, oldest first."""
+        """Returns the names of the declared rounds, oldest first."""
         return tuple(sorted(self.document["rounds"], key=round_order))
 
     def get(self, round_id: str) -> Round:
-        """The round's declaration, or a fall-back one built by rule for an undeclared round."""
+        """Returns the round's declaration, or a default one for an undeclared round."""
         round_order(round_id)
         row = self.document["rounds"].get(round_id, {})
         return Round(
@@ -135,15 +138,22 @@ class Rounds:
         return {}
 
     def canonical_benchmark(self, round_id: str, folder: str) -> str:
-        """Canonical benchmark of a folder name in a round (``ssd`` in v2.0 is ``retinanet``)."""
+        """Returns the benchmark that a folder means in a round (``ssd`` in v2.0: retinanet)."""
         return self._alias(round_id, folder).get("benchmark", folder)
 
     def round_folder(self, round_id: str, folder: str) -> str:
-        """What the round calls a folder that one submitter spells otherwise (v0.6 ``mask``)."""
+        """Returns what other submitters of the round call a folder (v0.6 ``mask``: maskrcnn)."""
         return self._alias(round_id, folder).get("stands_for", folder)
 
+    def title(self, benchmark: str) -> str:
+        """Returns what pages call a benchmark: ``ResNet-50 (image classification)``.
+
+        A benchmark without a title keeps its own name.
+        """
+        return str(self.document["benchmarks"].get(benchmark, {}).get("title", benchmark))
+
     def rule(self, round_id: str, folder: str) -> BenchmarkRule:
-        """The scoring rule of a benchmark folder in a round; never raises for an unknown one."""
+        """Returns the scoring rule of a benchmark folder in a round; an unknown one has none."""
         benchmark = self.canonical_benchmark(round_id, folder)
         defaults = self.document["benchmarks"].get(benchmark)
         if defaults is None:
@@ -162,19 +172,20 @@ class Rounds:
             target_second=values.get("target_second"),
             metric=values.get("metric"),
             second_metric=values.get("second_metric"),
-            counter_unit=values.get("unit"),
             take_first_converged=values.get("take_first_converged", False),
             is_timed_by_elapsed=values.get("is_timed_by_elapsed", False),
         )
 
     def select(self, text: str, available: tuple[str, ...] | None = None) -> tuple[str, ...]:
-        """Round names of a selection: ``v2.0,v3.0``, ``v1.0..v5.0`` or ``all``, oldest first.
+        """Returns the rounds of a selection, oldest first.
 
-        A range takes the rounds in it that are available (declared ones by default); a round
-        named outright is taken as it is, so that an undeclared one can be asked for.
+        Args:
+            text: names (``v2.0,v3.0``), a range (``v1.0..v5.0``) or ``all``. A round that is named
+                is selected even if it is not available, so that undeclared ones can be read.
+            available: the rounds that a range or ``all`` selects from; by default the declared.
 
         Raises:
-            UnknownRound: a malformed name, or nothing selected.
+            UnknownRound: a malformed name, or nothing is selected.
         """
         known = self.declared if available is None else available
         chosen: set[str] = set()
@@ -202,6 +213,6 @@ def _add_months(day: date, months: int) -> date:
 
 @cache
 def declared_rounds() -> Rounds:
-    """The rounds declared in the package's ``warehouse/rounds.yml``."""
+    """Returns the rounds declared in the package's ``warehouse/rounds.yml``."""
     text = files("warehouse").joinpath("rounds.yml").read_text(encoding="utf-8")
     return Rounds(yaml.safe_load(text))

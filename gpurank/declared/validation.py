@@ -1,4 +1,4 @@
-"""What a validation found, as frozen values, and how its warnings become issue rows."""
+"""Results of a validation as frozen values, and the checks that every contract implies."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ IMPLIED_WHY: Mapping[str, str] = {
     "shrink": "a table that shrinks by much usually means that rows were lost, not withdrawn",
     "no_email": "addresses of contact persons must never be stored",
     "contract": "a table without a contract would be published unchecked and undocumented",
-    "evaluated": "a check that did not run has proved nothing",
 }
 
 _SEARCHED_LAYERS = ("raw", "marts")
@@ -26,10 +25,15 @@ _SEARCHED_LAYERS = ("raw", "marts")
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """One check's outcome.
+    """The result of one check.
 
-    ``unexpected_count`` counts offending rows (or columns, for ``columns`` and ``types``);
-    ``examples`` are up to three of them as text, e-mail addresses masked.
+    Attributes:
+        observed: what was seen, as text: ``2 of 1,234 rows``.
+        column: the column in which rows fail, if it is one.
+        failing_count: rows that fail (columns, for the checks ``columns`` and ``types``).
+        examples: up to three failing rows as text, e-mail addresses masked.
+        is_evaluated: whether the check could be run; one that could not has failed, and is
+            critical whatever its severity.
     """
 
     table: str
@@ -39,57 +43,60 @@ class CheckResult:
     observed: str
     why: str
     column: str | None = None
-    unexpected_count: int = 0
+    failing_count: int = 0
     examples: tuple[str, ...] = ()
+    is_evaluated: bool = True
 
     def sentence(self) -> str:
-        """The failure in one sentence: table, check, what was seen, an example."""
+        """Returns the failure in one sentence: table, check, what was seen, an example."""
         example = f", e.g. {self.examples[0]}" if self.examples else ""
         return f"{self.table}: check {self.check} failed ({self.observed}{example}): {self.why}"
 
 
 @dataclass(frozen=True, slots=True)
 class ValidationReport:
-    """Every check of one validation.
+    """The results of every check of one validation.
 
-    ``subject`` says what was validated (``raw v4.0``, ``metrics``). ``declared_count`` and
-    ``loaded_count`` are numbers of expectations; they differ where one was not evaluated, which is
-    also a critical failure of its own. ``row_counts`` serve as the next run's previous counts.
+    Attributes:
+        subject: what was validated (``raw v4.0``, ``metrics``).
+        declared_count: checks that the contracts declare or imply.
+        evaluated_count: checks of these that were run; fewer than declared is a failure.
+        row_counts: rows per table, which the next validation compares with.
     """
 
     subject: str
     results: tuple[CheckResult, ...]
     declared_count: int
-    loaded_count: int
+    evaluated_count: int
     row_counts: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def critical_failures(self) -> tuple[CheckResult, ...]:
-        """Failed checks that forbid publication."""
+        """Failed checks that prevent publication."""
         return tuple(r for r in self.results if not r.is_passed and r.severity == "critical")
 
     @property
     def warnings(self) -> tuple[CheckResult, ...]:
-        """Failed checks that are published with an issue row."""
+        """Failed checks that become issue rows and let the data be published."""
         return tuple(r for r in self.results if not r.is_passed and r.severity == "warning")
 
     @property
     def is_passed(self) -> bool:
-        """Whether nothing critical failed and every declared expectation was evaluated."""
-        return not self.critical_failures and self.declared_count == self.loaded_count
+        """Whether no critical check failed and every declared check was run."""
+        return not self.critical_failures and self.declared_count == self.evaluated_count
 
 
 class ValidationFailed(Exception):
-    """A critical check failed. ``report`` holds every result, for the page and the issue rows."""
+    """A critical check failed. ``report`` holds the results of all checks."""
 
     def __init__(self, report: ValidationReport) -> None:
         failures = report.critical_failures
         lines = [f"  {failure.sentence()}" for failure in failures[:5]]
         if len(failures) > 5:
             lines.append(f"  and {len(failures) - 5} more; the validation page lists them all")
-        if report.declared_count != report.loaded_count:
+        if report.declared_count != report.evaluated_count:
             lines.append(
-                f"  {report.declared_count} expectations declared, {report.loaded_count} evaluated"
+                f"  {report.declared_count} checks declared, {report.evaluated_count} evaluated"
             )
         noun = "check" if len(failures) == 1 else "checks"
         super().__init__(
@@ -100,10 +107,10 @@ class ValidationFailed(Exception):
 
 
 def issue_rows(report: ValidationReport) -> list[dict[str, Any]]:
-    """Failed checks as rows of raw.issue: warnings as ``warning``, critical ones as ``error``.
+    """Returns failed checks as rows of raw.issue: level ``warning``, or ``error`` if critical.
 
-    Keys: level, kind, message, source_file, line_number, folder_id (the last three null: a check
-    looks at a table, not at one file).
+    The keys are level, kind, message, source_file, line_number and folder_id. The last three are
+    null, because a check concerns a table and not one file.
     """
     return [
         {
@@ -120,7 +127,7 @@ def issue_rows(report: ValidationReport) -> list[dict[str, Any]]:
 
 
 def implied_checks(contract: Contract) -> tuple[Check, ...]:
-    """The checks that a contract's columns and options imply, all critical."""
+    """Returns the checks that a contract's columns and options imply; all are critical."""
     names = ["columns", "types"]
     if not contract.may_be_empty:
         names.append("not_empty")
@@ -136,25 +143,25 @@ def implied_checks(contract: Contract) -> tuple[Check, ...]:
 
 
 def filled_columns(contract: Contract) -> tuple[str, ...]:
-    """Columns that must hold a value in every row."""
+    """Returns the columns that must hold a value in every row."""
     return tuple(column.name for column in contract.columns if not column.nullable)
 
 
 def searched_columns(contract: Contract) -> tuple[str, ...]:
-    """Columns searched for e-mail addresses: all text that enters the store or is published."""
+    """Returns the columns searched for e-mail addresses: all text that is stored or published."""
     if contract.layer not in _SEARCHED_LAYERS:
         return ()
     return tuple(column.name for column in contract.columns if column.is_text)
 
 
-def merged(subject: str, reports: Iterable[ValidationReport]) -> ValidationReport:
-    """Several reports as one, results in their order."""
+def merge_reports(subject: str, reports: Iterable[ValidationReport]) -> ValidationReport:
+    """Returns several reports as one, with their results in order."""
     parts = tuple(reports)
     counts = {table: count for part in parts for table, count in part.row_counts.items()}
     return ValidationReport(
         subject=subject,
         results=tuple(result for part in parts for result in part.results),
         declared_count=sum(part.declared_count for part in parts),
-        loaded_count=sum(part.loaded_count for part in parts),
+        evaluated_count=sum(part.evaluated_count for part in parts),
         row_counts=counts,
     )

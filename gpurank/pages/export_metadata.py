@@ -22,19 +22,6 @@ DESCRIPTION = (
     "runs with the lines they stand on, accelerator-minutes, rankings by delay cost and clusters. "
     "Accelerator-minutes and delay cost are derived, not official metrics. "
 )
-# A contract's column type: its data type in Croissant and its field type in Frictionless.
-_TYPES = {
-    "string": ("sc:Text", "string"),
-    "dictionary": ("sc:Text", "string"),
-    "int32": ("sc:Integer", "integer"),
-    "int64": ("sc:Integer", "integer"),
-    "double": ("sc:Float", "number"),
-    "bool": ("sc:Boolean", "boolean"),
-    "date": ("sc:Date", "date"),
-    "timestamp": ("sc:DateTime", "datetime"),
-    "list_double": ("sc:Float", "array"),
-    "list_string": ("sc:Text", "array"),
-}
 MEDIA_TYPES = {"parquet": "application/vnd.apache.parquet", "csv": "text/csv"}
 _CONTEXT: dict[str, Any] = {
     "@language": "en",
@@ -173,10 +160,10 @@ def _record_field(table: str, path: str, column: Column) -> dict[str, Any]:
         "@id": f"{table}/{column.name}",
         "name": column.name,
         "description": describe_column(column),
-        "dataType": _TYPES[column.type][0],
+        "dataType": column.column_type.croissant,
         "source": {"fileObject": {"@id": path}, "extract": {"column": column.name}},
     }
-    if column.type.startswith("list_"):
+    if column.column_type.is_list:
         field["repeated"] = True
     return field
 
@@ -234,7 +221,7 @@ def _resource(file: File) -> dict[str, Any]:
 def _package_field(column: Column) -> dict[str, Any]:
     field: dict[str, Any] = {
         "name": column.name,
-        "type": _TYPES[column.type][1],
+        "type": column.column_type.frictionless,
         "description": describe_column(column),
     }
     if not column.nullable:

@@ -78,7 +78,7 @@ def _summary(reports: Sequence[ValidationReport]) -> Table:
             count(len(report.warnings)),
             count(len(report.critical_failures)),
             count(report.declared_count),
-            count(report.loaded_count),
+            count(report.evaluated_count),
         )
         for index, report in enumerate(reports, start=1)
     ]

@@ -35,7 +35,7 @@ def steps(each: Each = here) -> tuple[Step, ...]:
     checks = Checks()
     listed = (
         Step("load", _load(checks)),
-        Step("identify", _identify),
+        Step("identify", _identify(each, checks)),
         Step("staging", _layer("staging", checks)),
         Step("core", _layer("core", checks)),
         Step("metrics", _layer("metrics", checks)),
@@ -104,10 +104,10 @@ def history(con: duckdb.DuckDBPyConnection, settings: Settings) -> None:
 def note_warnings(con: duckdb.DuckDBPyConnection, reports: Sequence[ValidationReport]) -> None:
     """Add what only warned in a derived table to marts.issue, under round_id ``all``."""
     from gpurank.declared.contracts import contract
-    from gpurank.declared.validation import issue_rows, merged
+    from gpurank.declared.validation import issue_rows, merge_reports
 
     names = [column.name for column in contract("marts.issue").columns]
-    for row in issue_rows(merged("warehouse", reports)):
+    for row in issue_rows(merge_reports("warehouse", reports)):
         values = [{**row, "round_id": "all"}.get(name) for name in names]
         columns, marks = ", ".join(names), ", ".join("?" for _ in names)
         con.execute(f"insert into marts.issue ({columns}) values ({marks})", values)  # noqa: S608
@@ -137,7 +137,9 @@ def write_quality_page(settings: Settings) -> None:
 def _load(checks: Checks) -> Run:
     def run(con: duckdb.DuckDBPyConnection, settings: Settings) -> int:
         checks.forget()
-        return load(con, settings)
+        count = load(con, settings)
+        checks.begin(con, "lookup", settings)
+        return count
 
     return run
 
@@ -152,11 +154,19 @@ def _layer(layer: str, checks: Checks) -> Run:
     return run
 
 
-def _identify(con: duckdb.DuckDBPyConnection, settings: Settings) -> None:
-    """Make identity.* of the reported spellings."""
-    from tasks.build.identity import load_identity
+def _identify(each: Each, checks: Checks) -> Run:
+    """Make identity.* of the reported spellings, and ready what the method will need."""
 
-    load_identity(con)
+    def run(con: duckdb.DuckDBPyConnection, settings: Settings) -> None:
+        from tasks.build.identity import load_identity
+        from tasks.method.benchmark import FEW_RESULTS, IMPORTS
+
+        if row_count(con, "raw.folder") >= FEW_RESULTS:
+            each.warm(*IMPORTS)
+        load_identity(con)
+        checks.begin(con, "identity", settings)
+
+    return run
 
 
 def _method(each: Each, checks: Checks) -> Run:

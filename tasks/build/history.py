@@ -103,13 +103,11 @@ def state(con: duckdb.DuckDBPyConnection, round_id: str, lambda_chips: float) ->
 
 def _write(con: duckdb.DuckDBPyConnection, table: str, rows: Sequence[dict[str, Any]]) -> int:
     from gpurank.declared.contracts import contract
-    from tasks.build.load import insert_rows, one_commit, sql_type
+    from tasks.build.load import create_table, one_commit
 
-    declared = contract(table)
-    columns = ", ".join(f"{column.name} {sql_type(column.type)}" for column in declared.columns)
     with one_commit(con):
-        con.execute(f"CREATE SCHEMA IF NOT EXISTS {declared.layer}")
-        insert_rows(con, table, columns, rows)
+        con.execute(f"CREATE SCHEMA IF NOT EXISTS {contract(table).layer}")
+        create_table(con, table, rows)
     return len(rows)
 
 

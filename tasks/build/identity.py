@@ -1,4 +1,4 @@
-"""Make identity.*: the meaning of every reported spelling, and each system's totals."""
+"""Makes identity.*: what each reported spelling means, and each system's totals."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _PLATFORMS = """
 
 
 def load_identity(con: duckdb.DuckDBPyConnection) -> None:
-    """Make identity.system_reported (raw.system, corrected) and what follows from it.
+    """Makes identity.system_reported (raw.system, corrected) and the tables derived from it.
 
-    Needs raw.* and lookup.*. The columns of each table are in docs/architecture.md.
+    Needs raw.* and lookup.*.
     """
     from gpurank.systems.identity import identity_tables
 
@@ -40,14 +40,14 @@ def load_identity(con: duckdb.DuckDBPyConnection) -> None:
 
 
 def _corrected_systems() -> str:
-    """raw.system with the declared corrections of its text columns applied."""
-    replaced = ", ".join(
+    """Returns a query for raw.system with the declared corrections of its text columns."""
+    corrected = ", ".join(
         f"""CASE WHEN map_contains(correction.values, '{name}')
             THEN correction.values['{name}'] ELSE system."{name}" END AS "{name}" """
         for name in CORRECTABLE["raw.system"]
     )
     return f"""
-        SELECT system.* REPLACE ({replaced})
+        SELECT system.* REPLACE ({corrected})
         FROM raw.system AS system
         LEFT JOIN (
             SELECT round_id, path, map(list(column_name), list(value)) AS values

@@ -1,4 +1,4 @@
-"""Load a new warehouse file with what the SQL models read: raw, lookup, identity tables."""
+"""Creates a new warehouse file and loads the raw tables; makes tables from their contracts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpurank.declared.contracts import RUN_ID, Contract, contract, contracts
+from gpurank.declared.contracts import RUN_ID, Contract, contract, version_contracts
 from gpurank.declared.rounds import round_order
 from gpurank.store.versions import read_manifest
 
@@ -19,31 +19,13 @@ if TYPE_CHECKING:
     import duckdb
     import polars as pl
 
-# Older clients should read the file; see docs/decisions.md.
+# Older DuckDB clients can read this format; see docs/decisions.md.
 STORAGE_VERSION = "v1.5.0"
-# Events are large and stay in their Parquet files; nothing derived needs them all at once.
+# Events stay in their Parquet files, because they are large and no model reads them.
 NOT_LOADED = frozenset({"raw.event"})
 
-_SQL_TYPES = {
-    "string": "VARCHAR",
-    "dictionary": "VARCHAR",
-    "int32": "INTEGER",
-    "int64": "BIGINT",
-    "double": "DOUBLE",
-    "bool": "BOOLEAN",
-    "date": "DATE",
-    "timestamp": "TIMESTAMP",
-    "list_double": "DOUBLE[]",
-    "list_string": "VARCHAR[]",
-}
-_ROUND_VERSION = (
-    "round_id VARCHAR, version_id VARCHAR, source_kind VARCHAR, source_uri VARCHAR, "
-    "source_commit VARCHAR, content_hash VARCHAR, code_hash VARCHAR, "
-    "taken_at VARCHAR, file_count BIGINT, byte_count BIGINT, run_id VARCHAR, valid_from TIMESTAMP"
-)
-
 _RUN_ID_DOC = "the run that made the row; lookup.run says of what, and its id in the logs"
-_NOT_NAMED = """
+_TABLES_WITHOUT_RUN_ID_COMMENT = """
     SELECT format('{}."{}"', t.schema_name, t.table_name), count(c.column_name) > 0
     FROM duckdb_tables() AS t LEFT JOIN duckdb_columns() AS c ON
         c.table_oid = t.table_oid AND c.database_oid = t.database_oid AND c.column_name = ?
@@ -53,12 +35,12 @@ _NOT_NAMED = """
 
 
 class LoadError(RuntimeError):
-    """The warehouse cannot be loaded: says from what and what to do."""
+    """The warehouse cannot be loaded. The message names the cause and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One round's version on disk: what is loaded; ``valid_from`` by gpurank.store.history."""
+    """One round's version on disk, and since when it is valid (gpurank.store.history)."""
 
     round_id: str
     version_id: str
@@ -68,14 +50,14 @@ class Version:
 
 @contextmanager
 def new_warehouse(path: Path, threads: int | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection to a new warehouse file; the file is complete when the block ends.
+    """Opens a new warehouse file; the file is complete when the block ends.
 
     Args:
-        path: where it stands; must not exist.
+        path: the file; must not exist.
         threads: DuckDB threads; all cores by default. Results do not depend on it.
 
     Raises:
-        LoadError: something stands there already.
+        LoadError: the file exists.
     """
     import duckdb
 
@@ -99,45 +81,45 @@ def new_warehouse(path: Path, threads: int | None = None) -> Iterator[duckdb.Duc
 
 @contextmanager
 def one_commit(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
-    """All statements of the block in one transaction: a commit each would cost a disk sync each.
+    """Runs the statements of the block in one transaction; each commit would cost a disk sync.
 
-    New tables get the ``run_id`` of the run that makes them (tasks.build.provenance.begin): within
-    the transaction, since a column that comes later takes a part of the file again.
+    New tables get the ``run_id`` of the current run (tasks.build.provenance.begin) within the
+    transaction, because a column that is added later makes the file larger.
     """
     con.execute("BEGIN")
     try:
         yield
-        _name_run(con)
+        _add_run_id(con)
     except BaseException:
         con.execute("ROLLBACK")
         raise
     con.execute("COMMIT")
 
 
-def _name_run(con: duckdb.DuckDBPyConnection) -> None:
+def _add_run_id(con: duckdb.DuckDBPyConnection) -> None:
     ((run,),) = con.execute("SELECT getvariable(?)", [RUN_ID]).fetchall()
     if run is None:
         return
-    for table, has_it in con.execute(_NOT_NAMED, [RUN_ID]).fetchall():
-        if not has_it:
-            # The default serves rows that are added afterwards.
+    for table, has_run_id in con.execute(_TABLES_WITHOUT_RUN_ID_COMMENT, [RUN_ID]).fetchall():
+        if not has_run_id:
+            # Rows that are inserted later get the default.
             con.execute(f"ALTER TABLE {table} ADD COLUMN {RUN_ID} VARCHAR DEFAULT '{run}'")
         con.execute(f"COMMENT ON COLUMN {table}.{RUN_ID} IS '{_RUN_ID_DOC}'")
 
 
 def load_raw(con: duckdb.DuckDBPyConnection, versions: Sequence[Version]) -> None:
-    """Make raw.* of the versions' Parquet, each row with its round_id, version_id and run_id.
+    """Makes raw.* from the versions' Parquet files and adds round_id, version_id and run_id.
 
     Raises:
-        LoadError: no version, or a table's file is missing or has other columns than its contract.
+        LoadError: there is no version, or a table's file is missing or does not fit its contract.
     """
     if not versions:
         raise LoadError("no round to load; ingest one first")
     ordered = sorted(versions, key=lambda version: round_order(version.round_id))
     with one_commit(con):
         con.execute("CREATE SCHEMA IF NOT EXISTS raw")
-        for declared in contracts():
-            if declared.layer == "raw" and declared.table not in NOT_LOADED:
+        for declared in version_contracts():
+            if declared.table not in NOT_LOADED:
                 _load_raw_table(con, declared, ordered)
         _load_round_versions(con, ordered)
 
@@ -147,12 +129,11 @@ def _load_raw_table(
 ) -> None:
     import duckdb
 
-    columns = ", ".join(f'"{c.name}" {_SQL_TYPES[c.type]}' for c in declared.columns)
     con.execute(
         f"CREATE TABLE {declared.table} "
-        f"(round_id VARCHAR, version_id VARCHAR, {columns}, {RUN_ID} VARCHAR)"
+        f"(round_id VARCHAR, version_id VARCHAR, {declared.sql_columns}, {RUN_ID} VARCHAR)"
     )
-    names = ", ".join(f'"{column.name}"' for column in declared.columns)
+    names = ", ".join(f'"{name}"' for name in declared.column_names)
     order = ", ".join(f'"{name}"' for name in declared.key)
     for version in versions:
         file = version.path / f"{declared.table.partition('.')[2]}.parquet"
@@ -169,7 +150,10 @@ def _load_raw_table(
 
 
 def run_of(version: Version) -> str:
-    """The run that read a version; one of before runs were recorded stands for itself."""
+    """Returns the id of the run that read a version.
+
+    Versions from before run ids were recorded get an id of their own.
+    """
     return read_manifest(version.path).run_id or f"unrecorded-{version.version_id}"
 
 
@@ -177,20 +161,29 @@ def _load_round_versions(con: duckdb.DuckDBPyConnection, versions: Sequence[Vers
     rows = []
     for version in versions:
         manifest = read_manifest(version.path)
-        names = [entry.split()[0] for entry in _ROUND_VERSION.split(", ")]
-        at = version.valid_from and version.valid_from.astimezone(UTC).replace(tzinfo=None)
-        known = {
-            "round_id": version.round_id, "version_id": version.version_id, "valid_from": at,
-            RUN_ID: run_of(version),
-        }  # fmt: skip
+        since = version.valid_from
         rows.append(
-            {name: known[name] if name in known else getattr(manifest, name) for name in names}
+            {
+                "round_id": version.round_id,
+                "version_id": version.version_id,
+                "source_kind": manifest.source_kind,
+                "source_uri": manifest.source_uri,
+                "source_commit": manifest.source_commit,
+                "content_hash": manifest.content_hash,
+                "code_hash": manifest.code_hash,
+                "taken_at": manifest.taken_at,
+                "file_count": manifest.file_count,
+                "byte_count": manifest.byte_count,
+                RUN_ID: run_of(version),
+                # The warehouse stores UTC without a time zone.
+                "valid_from": since and since.astimezone(UTC).replace(tzinfo=None),
+            }
         )
-    insert_rows(con, "raw.round_version", _ROUND_VERSION, rows)
+    create_table(con, "raw.round_version", rows)
 
 
 def load_frames(con: duckdb.DuckDBPyConnection, frames: Mapping[str, pl.DataFrame]) -> None:
-    """Make tables (``schema.name`` → frame), replacing any of that name; row order is kept."""
+    """Makes or replaces tables (``schema.name`` to frame); the order of rows is kept."""
     for table, frame in sorted(frames.items()):
         con.execute(f"CREATE SCHEMA IF NOT EXISTS {table.partition('.')[0]}")
         con.register("incoming", frame.to_arrow())
@@ -199,29 +192,23 @@ def load_frames(con: duckdb.DuckDBPyConnection, frames: Mapping[str, pl.DataFram
 
 
 def create_empty(con: duckdb.DuckDBPyConnection, tables: Iterable[str]) -> None:
-    """Make tables of their contracts without rows, where they are not there yet."""
+    """Makes tables without rows from their contracts, unless they are there."""
     for table in tables:
         declared = contract(table)
         con.execute(f"CREATE SCHEMA IF NOT EXISTS {declared.layer}")
-        columns = ", ".join(f'"{c.name}" {_SQL_TYPES[c.type]}' for c in declared.columns)
-        con.execute(f"CREATE TABLE IF NOT EXISTS {table} ({columns})")
+        con.execute(f"CREATE TABLE IF NOT EXISTS {table} ({declared.sql_columns})")
 
 
-def sql_type(declared: str) -> str:
-    """DuckDB's name of a contract's column type."""
-    return _SQL_TYPES[declared]
-
-
-def insert_rows(
-    con: duckdb.DuckDBPyConnection, table: str, columns: str, rows: Sequence[Mapping[str, Any]]
+def create_table(
+    con: duckdb.DuckDBPyConnection, table: str, rows: Sequence[Mapping[str, Any]]
 ) -> None:
-    """A small table of dictionaries, one a row; ``columns`` declares names and types."""
-    names = [entry.split()[0].strip('"') for entry in columns.split(", ")]
-    con.execute(f"CREATE TABLE {table} ({columns})")
+    """Makes a small table from its contract and from rows that hold each declared column."""
+    declared = contract(table)
+    con.execute(f"CREATE TABLE {table} ({declared.sql_columns})")
     if rows:
-        marks = "(" + ", ".join("?" for _ in names) + ")"
-        # One statement: executemany plans each row anew.
+        marks = "(" + ", ".join("?" for _ in declared.columns) + ")"
+        # One statement, because executemany would plan each row anew.
         con.execute(
             f"INSERT INTO {table} VALUES {', '.join([marks] * len(rows))}",  # noqa: S608
-            [row[name] for row in rows for name in names],
+            [row[name] for row in rows for name in declared.column_names],
         )

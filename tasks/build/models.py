@@ -1,52 +1,59 @@
-"""Run one SQL layer in a warehouse that is being built."""
+"""Runs the SQL models of one layer in a warehouse that is being built."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpurank.declared.contracts import RUN_ID, Contract, contract, contracts
+from gpurank.declared.contracts import RUN_ID, Contract, contract, layer_contracts
 from gpurank.declared.models import Model, layer_models
-from tasks.build.load import create_empty, one_commit, sql_type
+from tasks.build.load import create_empty, one_commit
 
 if TYPE_CHECKING:
     import duckdb
 
-# Narrower integers may stand where a contract declares wider ones; anything else is a fault.
-_WIDENED = {
-    ("INTEGER", "BIGINT"), ("HUGEINT", "BIGINT"), ("UBIGINT", "BIGINT"), ("SMALLINT", "BIGINT"),
-    ("TINYINT", "BIGINT"), ("SMALLINT", "INTEGER"), ("TINYINT", "INTEGER"),
-}  # fmt: skip
-
 
 class ModelRunError(RuntimeError):
-    """A model failed or gave other columns than its contract: says which and where."""
+    """A model failed, or returns other columns than its contract declares."""
 
 
 def run_layer(con: duckdb.DuckDBPyConnection, layer: str) -> dict[str, int]:
-    """Make every table of a layer, in the order in which they read each other.
+    """Makes every table and view of a layer, in the order in which they read each other.
 
     Args:
         con: an open connection to the warehouse (tasks.build.load.new_warehouse).
         layer: ``staging``, ``core``, ``metrics`` or ``marts``.
 
     Returns:
-        Rows a table.
+        Rows per table; views are left out.
 
     Raises:
         ModelRunError: a model failed, or its columns are not the declared ones.
     """
+    row_counts = {}
     with one_commit(con):
-        return {model.table: run_model(con, model) for model in layer_models(layer)}
+        for model in layer_models(layer):
+            if model.is_view:
+                create_view(con, model)
+            else:
+                row_counts[model.table] = run_model(con, model)
+    return row_counts
 
 
 def run_model(con: duckdb.DuckDBPyConnection, model: Model) -> int:
-    """Make one model's table, sorted by its key, with its columns documented; gives its rows."""
+    """Makes one model's table, sorted by its key, with its columns documented.
+
+    Returns:
+        The number of rows.
+
+    Raises:
+        ModelRunError: the model failed, or its columns are not the declared ones.
+    """
     declared = contract(model.table)
     con.execute(f"CREATE SCHEMA IF NOT EXISTS {model.layer}")
     try:
-        columns = _columns(con, model, declared)
+        columns = _select_list(con, model, declared)
         order = ", ".join(f'"{name}"' for name in declared.key)
-        made = con.execute(
+        created = con.execute(
             f"CREATE OR REPLACE TABLE {model.table} AS SELECT {columns} "  # noqa: S608 (our files)
             f"FROM (\n{model.sql.rstrip().rstrip(';')}\n) ORDER BY {order}"
         ).fetchone()
@@ -55,40 +62,64 @@ def run_model(con: duckdb.DuckDBPyConnection, model: Model) -> int:
     except Exception as error:
         raise ModelRunError(f"{model.table}: {error}") from error
     _comment(con, declared)
-    return int(made[0]) if made else 0
+    return int(created[0]) if created else 0
+
+
+def create_view(con: duckdb.DuckDBPyConnection, model: Model) -> None:
+    """Makes the view that publishes a lower table under its name among the marts.
+
+    Raises:
+        ModelRunError: the lower table is not there.
+    """
+    con.execute(f"CREATE SCHEMA IF NOT EXISTS {model.layer}")
+    try:
+        con.execute(f"CREATE OR REPLACE VIEW {model.table} AS {model.sql}")
+    except Exception as error:
+        raise ModelRunError(f"{model.table}: {error}") from error
+    _comment(con, contract(model.table))
 
 
 def prepare_analysis(con: duckdb.DuckDBPyConnection) -> None:
-    """Make the method's tables that are not there yet, empty, so that the marts can be built."""
+    """Makes the method's tables that are not there yet, empty, so that the marts can be built."""
     with one_commit(con):
-        create_empty(con, (item.table for item in contracts() if item.layer == "analysis"))
+        create_empty(con, (declared.table for declared in layer_contracts("analysis")))
 
 
-def _columns(con: duckdb.DuckDBPyConnection, model: Model, declared: Contract) -> str:
+def _select_list(con: duckdb.DuckDBPyConnection, model: Model, declared: Contract) -> str:
+    """The declared columns, each cast to its declared type.
+
+    Raises:
+        ModelRunError: the model returns other columns, or types that a cast would change.
+    """
     described = con.sql(f"DESCRIBE {model.sql.rstrip().rstrip(';')}").fetchall()
-    found = {str(name): str(kind) for name, kind, *_ in described}
-    wanted = {column.name: sql_type(column.type) for column in declared.columns}
-    faults = [f"lacks {name}" for name in wanted if name not in found]
-    # The run of the rows that were read is not the one of the rows that are made.
-    known = {*wanted, RUN_ID}
-    faults += [f"has {name}, not in its contract" for name in found if name not in known]
-    for name, kind in wanted.items():
-        have = found.get(name, kind)
-        if have != kind and (have, kind) not in _WIDENED and have != '"NULL"':
-            faults.append(f"{name} is {have}, declared {kind}")
+    returned = {str(name): str(kind) for name, kind, *_ in described}
+    # A model may hand on the run_id of the rows that it reads; its own rows get another.
+    known = {*declared.column_names, RUN_ID}
+    faults = [f"lacks {name}" for name in declared.column_names if name not in returned]
+    faults += [f"has {name}, not in its contract" for name in returned if name not in known]
+    faults += [
+        f"{column.name} is {returned[column.name]}, declared {column.column_type.duckdb}"
+        for column in declared.columns
+        if column.name in returned
+        and not column.column_type.accepts_computed(returned[column.name])
+    ]
     if faults:
         raise ModelRunError(f"{model.table}: " + "; ".join(faults))
-    return ", ".join(f'CAST("{name}" AS {kind}) AS "{name}"' for name, kind in wanted.items())
+    return ", ".join(
+        f'CAST("{column.name}" AS {column.column_type.duckdb}) AS "{column.name}"'
+        for column in declared.columns
+    )
 
 
 def _comment(con: duckdb.DuckDBPyConnection, declared: Contract) -> None:
-    con.execute(f"COMMENT ON TABLE {declared.table} IS {_quoted(declared.doc)}")
+    kind = "VIEW" if declared.shows else "TABLE"
+    con.execute(f"COMMENT ON {kind} {declared.table} IS {_literal(declared.doc)}")
     for column in declared.columns:
         unit = f" [{column.unit}]" if column.unit else ""
         con.execute(
-            f'COMMENT ON COLUMN {declared.table}."{column.name}" IS {_quoted(column.doc + unit)}'
+            f'COMMENT ON COLUMN {declared.table}."{column.name}" IS {_literal(column.doc + unit)}'
         )
 
 
-def _quoted(text: str) -> str:
+def _literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"

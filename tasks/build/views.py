@@ -1,4 +1,4 @@
-"""Views under names that a person would guess, beside the layers: ``from results``."""
+"""Views in the main schema under names that a user would guess: ``from results``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import duckdb
 
-# Name, what it shows, what a person is told of it.
+# Name of the view: its query and its comment.
 VIEWS = {
     "benchmarks": (
         "select benchmark, count(distinct round_id) as round_count, count(*) as result_count, "
@@ -35,8 +35,8 @@ VIEWS = {
 
 
 def create_views(con: duckdb.DuckDBPyConnection) -> None:
-    """Make the views of a warehouse whose marts are there."""
-    for name, (shown, doc) in VIEWS.items():
-        select = shown if shown.startswith("select") else f"select * {shown}"
+    """Makes the views in a warehouse that has its marts."""
+    for name, (query, doc) in VIEWS.items():
+        select = query if query.startswith("select") else f"select * {query}"
         con.execute(f"create or replace view main.{name} as {select}")
         con.execute(f"comment on view main.{name} is '{doc.replace(chr(39), chr(39) * 2)}'")

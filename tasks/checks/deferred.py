@@ -32,10 +32,11 @@ class Checks:
     def begin(self, con: duckdb.DuckDBPyConnection, layer: str, settings: Settings) -> None:
         """Count a layer's offending rows; nothing where it has no contract."""
         from gpurank.declared.contracts import layer_contracts
-        from tasks.checks.validate import begin_layer
+        from tasks.checks.validate import validate_layer
 
         if layer_contracts(layer):
-            self._open.append(begin_layer(con, layer, layer, rows_before(con, layer, settings)))
+            report = validate_layer(con, layer, layer, rows_before(con, layer, settings))
+            self._open.append(lambda: report)
 
     def settle(self) -> list[ValidationReport]:
         """The reports of all that was begun.

@@ -1,6 +1,6 @@
-"""Great Expectations: the only module that meets it, inside functions, since it loads for seconds.
+"""Great Expectations: evaluates the ``expect:`` checks of a table.
 
-It judges counts of offending rows, all as one column, and the rows of tables with ``expect:``
+It is imported inside functions, because importing it takes seconds, and only where a table has such
 checks.
 """
 
@@ -9,157 +9,135 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from gpurank.declared.contracts import Check, Contract
+from gpurank.declared.check_sql import quote
+from gpurank.declared.contracts import Check, Contract, columns_of
 from gpurank.declared.validation import CheckResult
-from tasks.checks.counts import EXAMPLES, Fact, first_line, rows_text, short
+from tasks.checks.counts import (
+    EXAMPLES,
+    column_types,
+    first_line,
+    not_evaluated,
+    rows_text,
+    shorten,
+)
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    import duckdb
+    import pandas as pd
 
-# Its context is a singleton of the process; rounds may be validated from several threads.
+# Great Expectations keeps one context per process, and several threads may validate rounds.
 _ONE_AT_A_TIME = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """Results of every check, and numbers of expectations: given, and evaluated."""
-
-    results: tuple[CheckResult, ...]
-    declared_count: int
-    loaded_count: int
-
-
-@dataclass(frozen=True, slots=True)
 class _Outcome:
-    """What became of one expectation; ``error`` where it was not loaded or raised."""
+    """What Great Expectations says about one expectation; ``error`` where it was not evaluated."""
 
-    is_passed: bool
-    values: Mapping[str, Any]
+    is_passed: bool = False
+    values: Mapping[str, Any] = field(default_factory=dict)
     error: str | None = None
 
 
-def begin(
-    facts: Sequence[Fact], tables: Sequence[tuple[Contract, pa.Table]]
-) -> Callable[[], Verdict]:
-    """Returns a function that judges facts (each count must be 0) and the tables' rows."""
-    return lambda: _judged(facts, tables)
+def evaluate_expectations(con: duckdb.DuckDBPyConnection, contract: Contract) -> list[CheckResult]:
+    """Evaluates the ``expect:`` checks of one table, in declared order.
 
+    A check that Great Expectations does not know or cannot evaluate fails as critical.
 
-def _judged(facts: Sequence[Fact], tables: Sequence[tuple[Contract, pa.Table]]) -> Verdict:
-    with _ONE_AT_A_TIME:
-        library = _library()
-        outcomes = _facts(library, facts)
-        results = [_fact_result(fact, one) for fact, one in zip(facts, outcomes, strict=True)]
-        loaded = sum(one.error is None for one in outcomes)
-        for contract, table in tables:
-            frame = _frame(table)
-            checks = [check for check in contract.checks if check.expect is not None]
-            wanted = [(f"expect_{check.expect}", dict(check.arguments)) for check in checks]
-            outcomes = library.outcomes(frame, wanted)
-            loaded += sum(one.error is None for one in outcomes)
-            results += [
-                _frame_result(contract, check, one, frame)
-                for check, one in zip(checks, outcomes, strict=True)
-            ]
-        if tables:
-            _give_back()
-    return Verdict(tuple(results), len(results), loaded)
-
-
-def _give_back() -> None:
-    """Arrow keeps what its tables took, ten times as much as the largest."""
-    import pyarrow as pa
-
-    pa.default_memory_pool().release_unused()
-
-
-def _frame(table: pa.Table) -> Any:
-    import pandas as pd
-
-    # Plain pandas would turn integers with nulls into floats.
-    return table.to_pandas(types_mapper=pd.ArrowDtype)
-
-
-def _facts(library: _Library, facts: Sequence[Fact]) -> list[_Outcome]:
-    """One outcome a fact: all counts are one column, of which each value is judged."""
-    if not facts:
+    Raises:
+        duckdb.Error: the table is absent or cannot be read.
+    """
+    checks = [check for check in contract.checks if check.expect is not None]
+    if not checks:
         return []
+    frame = _read_frame(con, contract, checks)
+    with _ONE_AT_A_TIME:
+        outcomes = _evaluate(frame, checks)
+    return [
+        _result(contract, check, outcome, frame)
+        for check, outcome in zip(checks, outcomes, strict=True)
+    ]
+
+
+def _read_frame(
+    con: duckdb.DuckDBPyConnection, contract: Contract, checks: Sequence[Check]
+) -> pd.DataFrame:
+    """The key and the columns that checks name; all columns for a check that names none."""
     import pandas as pd
 
-    numbers = range(len(facts))
-    frame = pd.DataFrame({"fact": numbers, "offending": [fact.count for fact in facts]})
-    bounds = {"column": "offending", "min_value": 0, "max_value": 0}
-    (found,) = library.outcomes(frame, [("expect_column_values_to_be_between", bounds)], "fact")
-    if found.error:
-        return [found] * len(facts)
-    failed = {row["fact"] for row in found.values.get("unexpected_index_list") or ()}
-    evaluated = found.values["element_count"] - found.values["missing_count"]
-    if evaluated != len(facts) or found.is_passed is bool(failed):
-        return [_Outcome(False, {}, f"{evaluated} of {len(facts)} counts were judged")] * len(facts)
-    return [_Outcome(number not in failed, {}) for number in numbers]
+    types = column_types(con, contract)
+    named = [columns_of(check.arguments) for check in checks]
+    needed = {*contract.key, *(name for names in named for name in names)}
+    names = [
+        name
+        for name in contract.column_names
+        if name in types and (name in needed or not all(named))
+    ]
+    query = f"select {', '.join(map(quote, names))} from {quote(contract.table)}"  # noqa: S608
+    # With its own types pandas would turn integers with nulls into floats.
+    frame: pd.DataFrame = con.sql(query).to_arrow_table().to_pandas(types_mapper=pd.ArrowDtype)
+    return frame
 
 
-class _Library:
-    """The package, quiet and ephemeral."""
+def _evaluate(frame: pd.DataFrame, checks: Sequence[Check]) -> list[_Outcome]:
+    """One outcome per check, in order.
 
-    def __init__(self) -> None:
-        # Read when the package is imported: no telemetry.
-        os.environ["GX_ANALYTICS_ENABLED"] = "false"
-        import great_expectations as gx
+    Great Expectations drops an expectation that it does not know without an error. Each check
+    therefore counts as not evaluated until a result with its number arrives.
+    """
+    import great_expectations as gx
 
-        # It logs a traceback for each expectation it drops; the counts report those.
-        logging.getLogger("great_expectations").setLevel(logging.CRITICAL)
-        self._gx = gx
-        context = gx.get_context(mode="ephemeral")
-        context.variables.progress_bars = {"globally": False}  # type: ignore[assignment]
-        asset = context.data_sources.add_pandas("tables").add_dataframe_asset("table")
-        self._whole = asset.add_batch_definition_whole_dataframe("whole")
-
-    def outcomes(
-        self, frame: Any, wanted: Sequence[tuple[str, dict[str, Any]]], named_by: str | None = None
-    ) -> list[_Outcome]:
-        """One outcome each, in order; an error where it was not loaded or raised.
-
-        ``named_by`` is a column whose values tell all offending rows of an outcome.
-        """
-        unknown = _Outcome(False, {}, "great_expectations knows no such expectation")
-        outcomes = [unknown] * len(wanted)
-        loaded = []
-        for number, (name, arguments) in enumerate(wanted):
-            config = {"type": name, "kwargs": arguments, "meta": {"number": number}}
-            try:
-                # A suite drops what it does not know without a word, hence the counting.
-                loaded += self._gx.ExpectationSuite(name="one", expectations=[config]).expectations
-            except Exception as error:  # whatever it raises, the check did not run
-                outcomes[number] = _Outcome(False, {}, " ".join(str(error).split()))
-        if not loaded:
-            return outcomes
-        suite = self._gx.ExpectationSuite(name="all", expectations=loaded)
-        batch = self._whole.get_batch({"dataframe": frame})
-        options: dict[str, Any] = {
-            "result_format": "BASIC", "partial_unexpected_count": EXAMPLES
-        }  # fmt: skip
-        if named_by is not None:
-            options |= {"result_format": "COMPLETE", "unexpected_index_column_names": [named_by]}
-        for result in batch.validate(suite, result_format=options).results:
-            number = result.expectation_config.meta["number"]  # type: ignore[union-attr]
-            message = _raised(result.exception_info)
-            outcomes[number] = _Outcome(bool(result.success), dict(result.result or {}), message)
+    batch_definition = _batch_definition()
+    outcomes = [_Outcome(error="Great Expectations knows no such expectation")] * len(checks)
+    expectations = []
+    for number, check in enumerate(checks):
+        config = {
+            "type": f"expect_{check.expect}",
+            "kwargs": dict(check.arguments),
+            "meta": {"number": number},
+        }
+        try:
+            suite = gx.ExpectationSuite(name="one", expectations=[config])
+        except Exception as error:  # it raises many kinds for arguments that it does not accept
+            outcomes[number] = _Outcome(error=str(error))
+        else:
+            expectations += suite.expectations
+    if not expectations:
         return outcomes
+    suite = gx.ExpectationSuite(name="all", expectations=expectations)
+    batch = batch_definition.get_batch({"dataframe": frame})
+    result_format = {"result_format": "BASIC", "partial_unexpected_count": EXAMPLES}
+    for result in batch.validate(suite, result_format=result_format).results:
+        number = result.expectation_config.meta["number"]
+        outcomes[number] = _Outcome(
+            is_passed=bool(result.success),
+            values=dict(result.result or {}),
+            error=_exception_message(result.exception_info),
+        )
+    return outcomes
 
 
 @cache
-def _library() -> _Library:
-    return _Library()
+def _batch_definition() -> Any:
+    """A batch definition of whole data frames in a context without files."""
+    # Great Expectations reads this when it is imported; it turns telemetry off.
+    os.environ["GX_ANALYTICS_ENABLED"] = "false"
+    import great_expectations as gx
+
+    # It logs a traceback for each expectation that it drops; the report says so anyway.
+    logging.getLogger("great_expectations").setLevel(logging.CRITICAL)
+    context = gx.get_context(mode="ephemeral")
+    context.variables.progress_bars = {"globally": False}  # type: ignore[assignment]
+    asset = context.data_sources.add_pandas("tables").add_dataframe_asset("table")
+    return asset.add_batch_definition_whole_dataframe("whole")
 
 
-def _raised(info: Any) -> str | None:
-    """The message of an exception inside an expectation; it stands at one of two depths."""
+def _exception_message(info: Any) -> str | None:
+    """The message of an exception inside an expectation, which stands at one of two depths."""
     entries = [info] if "raised_exception" in (info or {}) else list((info or {}).values())
     for entry in entries:
         if entry.get("raised_exception"):
@@ -167,56 +145,44 @@ def _raised(info: Any) -> str | None:
     return None
 
 
-def _fact_result(fact: Fact, outcome: _Outcome) -> CheckResult:
-    error = fact.error or outcome.error
-    return CheckResult(
-        table=fact.table,
-        check=fact.check.name,
-        column=fact.column,
-        severity="critical" if error else fact.check.severity,
-        is_passed=outcome.is_passed and error is None,
-        observed=f"not evaluated: {error}" if error else fact.observed,
-        unexpected_count=fact.count,
-        examples=fact.examples[:EXAMPLES],
-        why=fact.check.why,
-    )
-
-
-def _frame_result(contract: Contract, check: Check, outcome: _Outcome, frame: Any) -> CheckResult:
+def _result(
+    contract: Contract, check: Check, outcome: _Outcome, frame: pd.DataFrame
+) -> CheckResult:
     values, column = outcome.values, check.arguments.get("column")
-    count = int(values.get("unexpected_count") or 0)
-    if outcome.error:
-        observed = f"not evaluated: {short(outcome.error)}"
-    elif "unexpected_count" in values:
-        observed = f"{count:,} of {rows_text(int(values.get('element_count', 0)))}"
+    if outcome.error is not None:
+        return not_evaluated(contract, check, outcome.error, column)
+    failing_count = int(values.get("unexpected_count") or 0)
+    if "unexpected_count" in values:
+        rows = rows_text(int(values.get("element_count", 0)))
+        observed = f"{failing_count:,} of {rows}"
     else:
-        observed = f"observed {short(str(values.get('observed_value')))}"
+        observed = f"observed {shorten(str(values.get('observed_value')))}"
     return CheckResult(
         table=contract.table,
         check=check.name,
-        column=column,
-        severity="critical" if outcome.error else check.severity,
-        is_passed=outcome.is_passed and outcome.error is None,
+        severity=check.severity,
+        is_passed=outcome.is_passed,
         observed=observed,
-        unexpected_count=count,
-        examples=_value_examples(contract, column, values.get("partial_unexpected_list"), frame),
         why=check.why,
+        column=column,
+        failing_count=failing_count,
+        examples=_examples(contract, column, values.get("partial_unexpected_list"), frame),
     )
 
 
-def _value_examples(
-    contract: Contract, column: str | None, values: Sequence[Any] | None, frame: Any
+def _examples(
+    contract: Contract, column: str | None, values: Sequence[Any] | None, frame: pd.DataFrame
 ) -> tuple[str, ...]:
-    """Offending values, each with the key of the first row that holds it."""
+    """Failing values, each with the key of the first row that holds it."""
     import pandas as pd
 
-    found: dict[str, None] = {}
+    examples: dict[str, None] = {}
     for value in (values or ())[:EXAMPLES]:
         text = str(value)
         if column in frame.columns and column not in contract.key:
-            held = frame[column]
-            rows = frame[held.isna() if pd.isna(value) else held == value]
+            cells = frame[column]
+            rows = frame[cells.isna() if pd.isna(value) else cells == value]
             key = [f"{name} = {rows.iloc[0][name]}" for name in contract.key if len(rows)]
             text = f"{column} = {value}" + (f" at {', '.join(key)}" if key else "")
-        found[short(text)] = None
-    return tuple(found)
+        examples[shorten(text)] = None
+    return tuple(examples)

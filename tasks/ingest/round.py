@@ -19,7 +19,7 @@ from gpurank.store import rounds_lock
 from gpurank.store.versions import Manifest, Store, now, version_id, write_durably
 from tasks.checks.validate import validate_version
 from tasks.pool import Progress, ordered_map, run_in_subprocess
-from tasks.sources.snapshot import OutOfOrder, Snapshot, files, pin, source_date
+from tasks.sources.snapshot import Snapshot, files, pin, source_date
 
 _PROGRESS_INTERVAL_S = 0.3
 
@@ -99,16 +99,9 @@ def read_snapshot(
     """
     from tasks.ingest.raw_tables import write_round
 
-    def write(in_one_pass: bool) -> None:
-        taken = _report_progress(files(snapshot, cache_dir, in_one_pass), progress)
-        write_round(taken, snapshot.round_id, folder, map_chunks)
-
     with ordered_map(readers) as map_chunks:
-        try:
-            write(in_one_pass=True)
-        except OutOfOrder:
-            # Every table is written again from its start.
-            write(in_one_pass=False)
+        taken = _report_progress(files(snapshot, cache_dir), progress)
+        write_round(taken, snapshot.round_id, folder, map_chunks)
 
 
 def _report_progress(

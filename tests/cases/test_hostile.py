@@ -13,7 +13,7 @@ import pytest
 from cases.miniature import Mini, Record, Warehouse, build, log, mllog, rank, records, system
 
 from gpurank.logs.source_files import SourceFile
-from tasks.checks.validate import validate_version, validate_warehouse
+from tasks.checks.validate import validate_layer, validate_version
 
 MINUTES = (30.0, 31.0, 32.0, 33.0, 90.0)  # olympic mean 32
 SCORE = 32.0
@@ -191,7 +191,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
     rank(warehouse)
     validate_version(folder / ROUND, ROUND)
     for layer in ("staging", "core", "metrics", "marts"):
-        validate_warehouse(warehouse.con, layer)
+        validate_layer(warehouse.con, layer, layer)
     return warehouse
 
 

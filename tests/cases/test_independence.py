@@ -15,7 +15,7 @@ from gpurank.method.configurations import analysis_set
 from gpurank.method.importance import matched_cpu
 from gpurank.method.noise import site_noise
 from gpurank.method.settings import MethodSettings
-from tasks.checks.validate import validate_warehouse
+from tasks.checks.validate import validate_layer
 from tasks.method.tables import read_configuration
 
 FIVE = (30.0, 31.0, 32.0, 33.0, 90.0)
@@ -52,8 +52,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
     later.result("Dell/1xXE9680Lx8B200-again/unused", (), host)
     warehouse = build(tmp_path_factory.mktemp("copies"), {"v5.0": first, "v5.1": later})
     rank(warehouse)
-    validate_warehouse(warehouse.con, "metrics")
-    validate_warehouse(warehouse.con, "marts")
+    validate_layer(warehouse.con, "metrics", "metrics")
+    validate_layer(warehouse.con, "marts", "marts")
     return warehouse
 
 

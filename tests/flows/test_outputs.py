@@ -106,7 +106,7 @@ def test_clusters_carry_it_too(
         con.execute(
             "create or replace table marts.cluster as select 'resnet' as benchmark, result_id, "
             "1 as cluster_label, round_id from marts.result; "
-            "update marts.cluster_profile set cluster_label = 1, name = 'a', member_count = 4, "
+            "update analysis.cluster_profile set cluster_label = 1, name = 'a', member_count = 4, "
             "median_score_min = 20, median_accelerator_count = 16, "
             "median_accelerator_minutes = 300, share_4_to_16 = 0.5, count_note = 'told'"
         )

@@ -1,4 +1,4 @@
-"""Validation with Great Expectations on small versions made here: each fault is found by name."""
+"""Validation of small versions that are made here: each fault is found by name."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from gpurank.declared.contracts import Contract, contract, layer_contracts, parse_contract
+from gpurank.declared.contracts import contract, parse_contract, version_contracts
 from gpurank.declared.validation import ValidationFailed, ValidationReport, issue_rows
-from tasks.checks.validate import validate_tables, validate_version, validate_warehouse
+from tasks.checks import validate
+from tasks.checks.validate import validate_layer, validate_version
 
 Tables = dict[str, list[dict[str, Any]]]
 FOLDER = "Acme/results/box/resnet"
@@ -101,8 +102,8 @@ def failures(folder: Path, tables: Tables, **options: Any) -> dict[str, str]:
 def test_a_sound_version_passes_with_everything_evaluated(tmp_path: Path) -> None:
     report = validate_version(write(tmp_path, sound()), "v9.9")
     assert report.is_passed and report.warnings == () and report.critical_failures == ()
-    assert report.declared_count == report.loaded_count == len(report.results)
-    declared = sum(len(each.checks) for each in layer_contracts("raw"))
+    assert report.declared_count == report.evaluated_count == len(report.results)
+    declared = sum(len(each.checks) for each in version_contracts())
     assert report.declared_count > declared
     assert report.row_counts["raw.run"] == 5 and report.row_counts["raw.power"] == 0
 
@@ -262,20 +263,32 @@ checks:
 """
 
 
-def checked(check: str, values: str = "(1, null, [1.5]), (2, 3, null)") -> ValidationReport:
-    declared: Contract = parse_contract(THING.format(check=check), "thing")
-    with duckdb.connect() as con:
-        con.execute("create schema core")
-        con.execute(
-            "create table core.thing as "
-            "select thing_id::bigint as thing_id, small::bigint as small,"
-            f" parts::double[] as parts from (values {values}) t(thing_id, small, parts)"
-        )
-        return validate_tables(con, [declared], "core")
+@pytest.fixture
+def validate_thing(monkeypatch: pytest.MonkeyPatch) -> Callable[..., ValidationReport]:
+    """Validates core.thing with one declared check; the report, also of a failure."""
+
+    def run(check: str, values: str = "(1, null, [1.5]), (2, 3, null)") -> ValidationReport:
+        declared = parse_contract(THING.format(check=check), "thing")
+        monkeypatch.setattr(validate, "layer_contracts", lambda layer: (declared,))
+        with duckdb.connect() as con:
+            con.execute("create schema core")
+            con.execute(
+                "create table core.thing as "
+                "select thing_id::bigint as thing_id, small::bigint as small,"
+                f" parts::double[] as parts from (values {values}) t(thing_id, small, parts)"
+            )
+            try:
+                return validate_layer(con, "core", "core")
+            except ValidationFailed as error:
+                return error.report
+
+    return run
 
 
-def test_nullable_integers_stay_integers() -> None:
-    report = checked("expect: column_values_to_be_in_set, column: small, value_set: [4]")
+def test_nullable_integers_stay_integers(
+    validate_thing: Callable[..., ValidationReport],
+) -> None:
+    report = validate_thing("expect: column_values_to_be_in_set, column: small, value_set: [4]")
     (failure,) = report.warnings
     assert failure.examples == ("small = 3 at thing_id = 2",)
     assert failure.observed == "1 of 2 rows"
@@ -284,7 +297,7 @@ def test_nullable_integers_stay_integers() -> None:
 @pytest.mark.parametrize(
     "check",
     [
-        # The validator itself drops an unknown name without a word.
+        # Great Expectations drops an unknown name without an error.
         "expect: column_values_to_be_betwen, column: small, min_value: 0",
         "expect: column_values_to_be_between, column: small, minimum: 0, max_value: 5",
         "expect: column_values_to_be_between, column: small, min_value: nought",
@@ -292,33 +305,37 @@ def test_nullable_integers_stay_integers() -> None:
         "name: n, sql: select 1 from core.absent",
     ],
 )
-def test_a_check_that_cannot_run_fails_whatever_its_severity(check: str) -> None:
-    report = checked(check)
+def test_a_check_that_cannot_run_fails_whatever_its_severity(
+    check: str, validate_thing: Callable[..., ValidationReport]
+) -> None:
+    report = validate_thing(check)
     assert not report.is_passed
     (failure,) = report.critical_failures
     assert failure.observed.startswith("not evaluated")
 
 
-def test_declared_and_loaded_differ_for_a_misspelt_expectation() -> None:
-    report = checked("expect: column_values_to_be_betwen, column: small, min_value: 0")
-    assert report.declared_count - report.loaded_count == 1
+def test_fewer_checks_are_evaluated_than_declared_for_a_misspelt_expectation(
+    validate_thing: Callable[..., ValidationReport],
+) -> None:
+    report = validate_thing("expect: column_values_to_be_betwen, column: small, min_value: 0")
+    assert report.declared_count - report.evaluated_count == 1
     assert "betwen" in report.critical_failures[0].check
 
 
-def test_mostly_allows_a_share() -> None:
+def test_mostly_allows_a_share(validate_thing: Callable[..., ValidationReport]) -> None:
     check = "expect: column_values_to_be_between, column: small, max_value: 9, mostly: 0.5"
     values = "(1, 1, null), (2, 99, null)"
-    assert checked(check, values).warnings == ()
-    assert len(checked(check.replace("0.5", "0.6"), values).warnings) == 1
+    assert validate_thing(check, values).warnings == ()
+    assert len(validate_thing(check.replace("0.5", "0.6"), values).warnings) == 1
 
 
 def test_a_table_of_a_layer_needs_a_contract() -> None:
     with duckdb.connect() as con:
         con.execute("create schema nolayer; create table nolayer.stray as select 1 as one")
         with pytest.raises(ValidationFailed, match=r"nolayer\.stray: check contract failed"):
-            validate_warehouse(con, "nolayer")
+            validate_layer(con, "nolayer", "nolayer")
 
 
-def test_the_validator_is_imported_only_when_used() -> None:
+def test_great_expectations_is_imported_only_when_used() -> None:
     code = "import sys, tasks.checks.validate; sys.exit('great_expectations' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

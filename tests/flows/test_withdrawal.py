@@ -34,13 +34,13 @@ def test_it_stands_in_the_quarantine_alone(
         stop["time_ms"] -= 60_000
         log.write_text("\n".join([*fast[:-1], ":::MLLOG " + json.dumps(stop)]) + "\n")
     ingest_round("v4.0", settings)
-    insert = lookups.insert_rows
+    create_table = lookups.create_table
     entry = {"result_id": GONE, "withdrawn_on": "2030-01-02", "reason": "asked for"}
 
-    def declared(con: Any, table: str, columns: str, rows: Any) -> None:
-        insert(con, table, columns, [entry] if table == "lookup.withdrawn" else rows)
+    def declared(con: Any, table: str, rows: Any) -> None:
+        create_table(con, table, [entry] if table == "lookup.withdrawn" else rows)
 
-    monkeypatch.setattr(lookups, "insert_rows", declared)
+    monkeypatch.setattr(lookups, "create_table", declared)
     with publish.building(settings) as path:
         with new_warehouse(path) as con:
             for step in assemble.steps():

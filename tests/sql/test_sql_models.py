@@ -21,29 +21,24 @@ from gpurank.declared.contracts import contract
 from gpurank.declared.models import Model, all_models
 from gpurank.declared.rounds import declared_rounds
 from gpurank.systems.identity import identity_tables
-from tasks.build.load import create_empty, load_frames, sql_type
+from tasks.build.load import create_empty, load_frames
 from tasks.build.lookups import load_lookups
 from tasks.build.models import run_model
 
 HERE = Path(__file__).parent
-MODELS = {model.table: model for model in all_models()}
+# A view shows one lower table and computes nothing.
+MODELS = {model.table: model for model in all_models() if not model.is_view}
 VERSION = {"round_id": "VARCHAR", "version_id": "VARCHAR"}
-ROUND_VERSION = VERSION | {
-    "source_commit": "VARCHAR",
-    "file_count": "BIGINT",
-    "byte_count": "BIGINT",
-    "valid_from": "TIMESTAMP",
-}
 Case = dict[str, Any]
 
 
 def read_cases() -> list[Any]:
-    found = []
+    cases = []
     for path in sorted(HERE.glob("*/*.yml")):
         table = f"{path.parent.name}.{path.stem}"
         for case in yaml.safe_load(path.read_text(encoding="utf-8")):
-            found.append(pytest.param(table, case, id=f"{table}: {case['name']}"))
-    return found
+            cases.append(pytest.param(table, case, id=f"{table}: {case['name']}"))
+    return cases
 
 
 @pytest.fixture(scope="module")
@@ -51,17 +46,12 @@ def base() -> Iterator[duckdb.DuckDBPyConnection]:
     """Empty source tables and the real lookups."""
     con = duckdb.connect()
     con.execute("CREATE SCHEMA raw")
-    make(con, "raw.round_version", ROUND_VERSION, [])
-    columns = VERSION | {
-        column.name: sql_type(column.type) for column in contract("raw.folder").columns
-    }
-    make(con, "raw.folder", columns, [])
+    create_empty(con, ["raw.round_version"])
+    make(con, "raw.folder", declared_columns("raw.folder"), [])
     load_lookups(con)
-    systems = contract("raw.system").columns
-    empty = pl.DataFrame(schema={"round_id": pl.String} | {c.name: pl.String for c in systems})
-    load_frames(con, identity_tables(empty))
-    reported = VERSION | {c.name: sql_type(c.type) for c in systems}
-    make(con, "identity.system_reported", reported, [])
+    columns = contract("identity.system_reported").column_names
+    load_frames(con, identity_tables(pl.DataFrame(schema=dict.fromkeys(columns, pl.String))))
+    create_empty(con, ["identity.system_reported"])
     yield con
     con.close()
 
@@ -77,15 +67,12 @@ def make(
         con.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", list(row.values()))
 
 
-def columns_of(con: duckdb.DuckDBPyConnection, table: str) -> dict[str, str]:
-    """Column types of a source table: as it stands, or of its contract."""
-    layer = table.partition(".")[0]
-    if table == "raw.round_version" or layer in ("lookup", "identity"):
-        return {
-            str(name): str(kind) for name, kind, *_ in con.execute(f"DESCRIBE {table}").fetchall()
-        }
-    declared = {column.name: sql_type(column.type) for column in contract(table).columns}
-    return (VERSION | declared) if layer == "raw" else declared
+def declared_columns(table: str) -> dict[str, str]:
+    """Names and types of a table's columns; raw tables of versions have their version in front."""
+    declared = contract(table)
+    columns = {column.name: column.column_type.duckdb for column in declared.columns}
+    is_of_version = declared.layer == "raw" and not declared.is_warehouse_only
+    return VERSION | columns if is_of_version else columns
 
 
 def give(con: duckdb.DuckDBPyConnection, model: Model, case: Case) -> None:
@@ -98,9 +85,9 @@ def give(con: duckdb.DuckDBPyConnection, model: Model, case: Case) -> None:
         if table in given:
             defaults = given[table].get("defaults", {})
             rows = [defaults | row for row in given[table]["rows"]]
-            make(con, table, columns_of(con, table), rows)
+            make(con, table, declared_columns(table), rows)
         elif layer == "raw" and table != "raw.round_version":
-            make(con, table, columns_of(con, table), [])
+            make(con, table, declared_columns(table), [])
         elif layer not in ("raw", "lookup", "identity"):
             create_empty(con, [table])
     if "lookup.rule" in model.reads and "lookup.rule" not in given:
@@ -134,15 +121,15 @@ def give_rules(con: duckdb.DuckDBPyConnection, given: dict[str, Any]) -> None:
                 "take_first_converged": rule.take_first_converged,
             }
         )
-    make(con, "lookup.rule", columns_of(con, "lookup.rule"), rows)
+    make(con, "lookup.rule", declared_columns("lookup.rule"), rows)
 
 
-def is_equal(found: Any, expected: Any) -> bool:
-    if isinstance(expected, list) and isinstance(found, list):
-        return len(found) == len(expected) and all(map(is_equal, found, expected))
+def is_equal(value: Any, expected: Any) -> bool:
+    if isinstance(expected, list) and isinstance(value, list):
+        return len(value) == len(expected) and all(map(is_equal, value, expected))
     if isinstance(expected, int | float) and not isinstance(expected, bool):
-        return isinstance(found, int | float) and math.isclose(found, expected, rel_tol=1e-9)
-    return bool(found == expected)
+        return isinstance(value, int | float) and math.isclose(value, expected, rel_tol=1e-9)
+    return bool(value == expected)
 
 
 @pytest.mark.parametrize(("table", "case"), read_cases())

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpurank.answers.notes import Source, footnotes
-from gpurank.pages.benchmark_titles import title as benchmark_title
+from gpurank.declared.rounds import declared_rounds
 from gpurank.pages.html import NavigationLink, render_page
 from gpurank.pages.numbers import count, plural
 from gpurank.pages.report import GENERATOR, charts, sections
@@ -45,7 +45,7 @@ def page_html(page: Page) -> str:
 
     The ranking is a plain table in it, so that it reads without scripts too.
     """
-    benchmark = benchmark_title(page.key.benchmark)
+    benchmark = declared_rounds().title(page.key.benchmark)
     where = list_name(page.key, _rounds(page))
     plane_title = f"Time to train against accelerators: {benchmark}, {where}"
     efficiency_title = f"Efficiency against size: {benchmark}, {where}"

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from gpurank.answers.notes import footnotes
-from gpurank.declared.rounds import round_order
-from gpurank.pages.benchmark_titles import title as benchmark_title
+from gpurank.declared.rounds import declared_rounds, round_order
 from gpurank.pages.html import Column, NavigationLink, Table, link, render_page
 from gpurank.pages.numbers import count, number, short
 from gpurank.pages.report import GENERATOR
@@ -52,7 +51,9 @@ def _lists(pages: Sequence[Page], benchmarks: Sequence[str], rounds: Sequence[st
     def cell(key: PageKey) -> Markup | None:
         if key not in counts:
             return None
-        name = f"{benchmark_title(key.benchmark)}, {key.round_id or 'all comparable rounds'}"
+        name = (
+            f"{declared_rounds().title(key.benchmark)}, {key.round_id or 'all comparable rounds'}"
+        )
         return Markup('<a href="{0}" aria-label="{1}: {2} results">{2}</a>').format(
             key.file_name, name, counts[key]
         )
@@ -64,7 +65,7 @@ def _lists(pages: Sequence[Page], benchmarks: Sequence[str], rounds: Sequence[st
     ]
     rows = [
         [
-            benchmark_title(benchmark),
+            declared_rounds().title(benchmark),
             cell(PageKey(benchmark)),
             *(cell(PageKey(benchmark, name)) for name in rounds),
         ]
@@ -90,7 +91,7 @@ def _first(pages: Sequence[Page]) -> Table:
         filed = "" if page.key.round_id else f" (filed in {first['round_id']})"
         rows.append(
             (
-                link(page.key.file_name, benchmark_title(page.key.benchmark)),
+                link(page.key.file_name, declared_rounds().title(page.key.benchmark)),
                 page.key.round_id or "all",
                 system_of(first) + filed,
                 chips_of(first),

@@ -96,7 +96,7 @@ def test_savings_of_a_longer_deadline(warehouse: Warehouse) -> None:
 
 
 PREDICTION = """
-insert into marts.prediction by name select * from (values
+insert into analysis.prediction by name select * from (values
     ('A100 SXM4 80GB', 16, 10.0, 9.0, 11.0, false, false),
     ('A100 SXM4 80GB', 32, 5.5, 5.0, 6.2, false, false),
     ('A100 SXM4 80GB', 64, 3.0, 2.5, 3.5, true, false),
@@ -115,11 +115,13 @@ def test_a_prediction_where_nothing_filed_fits(warehouse: Warehouse) -> None:
     )
     con.execute("BEGIN")
     try:
-        con.execute("delete from marts.fleet_law")
+        con.execute("delete from analysis.fleet_law")
         assert ask(warehouse, within="5min").prediction_missing_reason == (
             "resnet has no fleet law: not fitted"
         )
-        con.execute("insert into marts.fleet_law by name select 'resnet' benchmark, 64 half_count")
+        con.execute(
+            "insert into analysis.fleet_law by name select 'resnet' benchmark, 64 half_count"
+        )
         con.execute(PREDICTION)
         # 6 min on 64 are filed and not allowed; 32 are predicted at 5.5, 6.2 at the most.
         likely = ask(warehouse, within="6.5min", max_accelerators=32).prediction

@@ -220,13 +220,13 @@ def test_the_laws_time_at_any_count(published: Warehouse) -> None:
     con.execute("BEGIN")
     try:
         # Nc = 64 and g = 1: the work grows as 1 + N / 64.
-        con.execute("delete from marts.fleet_law")
+        con.execute("delete from analysis.fleet_law")
         con.execute(
-            "insert into marts.fleet_law by name "
+            "insert into analysis.fleet_law by name "
             "(select 'resnet' benchmark, 64.0 half_count, 1.0 exponent)"
         )
         con.execute(
-            "insert into marts.prediction by name (select 'resnet' benchmark, "
+            "insert into analysis.prediction by name (select 'resnet' benchmark, "
             "'A100 SXM4 80GB' accelerator, 64 accelerator_count, 1000.0 accelerator_minutes)"
         )
         found = place(con, result(logs((36.0,) * 5)), "A100 SXM4 80GB", 16, 8.0)

@@ -1,4 +1,4 @@
-"""The SQL that counts offending rows, run on rows that offend."""
+"""The SQL of implied checks, run on rows that fail them."""
 
 from __future__ import annotations
 
@@ -38,28 +38,31 @@ def con() -> duckdb.DuckDBPyConnection:
     return con
 
 
-def one(con: duckdb.DuckDBPyConnection, sql: str) -> tuple[object, ...]:
+def only_row(con: duckdb.DuckDBPyConnection, sql: str) -> tuple[object, ...]:
     (row,) = con.execute(sql).fetchall()
     return tuple(row)
 
 
 def test_addresses_are_counted_in_texts_and_in_lists(con: duckdb.DuckDBPyConnection) -> None:
-    for column, count in (("path", 0), ('odd"name', 1), ("notes", 1)):
-        sql = check_sql.offending_count(CONTRACT, "no_email", column)
-        assert one(con, sql) == (count,), column
-    assert con.execute(check_sql.offending_rows(CONTRACT, "no_email", "notes")).fetchall() == [
-        ("a", "x")
-    ]
-    assert one(con, check_sql.offending_count(CONTRACT, "not_null", "path")) == (1,)
+    expected: dict[str, list[tuple[str | None, str | None]]] = {
+        "path": [],
+        'odd"name': [(None, "jo\\u0040example.org")],
+        "notes": [("a", "x")],
+    }
+    for column, keys in expected.items():
+        sql = check_sql.failing_rows(CONTRACT, "no_email", column)
+        assert con.execute(sql).fetchall() == keys, column
+    sql = check_sql.failing_rows(CONTRACT, "not_null", "path")
+    assert con.execute(sql).fetchall() == [(None, "jo\\u0040example.org")]
 
 
-def test_one_row_of_facts_a_table(con: duckdb.DuckDBPyConnection) -> None:
-    sql = check_sql.facts_query(CONTRACT, ["path", 'odd"name'], ['odd"name', "notes"])
+def test_one_query_counts_rows_nulls_and_hints(con: duckdb.DuckDBPyConnection) -> None:
+    sql = check_sql.table_counts(CONTRACT, ["path", 'odd"name'], ['odd"name', "notes"])
     # 5 rows, 1 and 1 nulls; an @ or its escape in two names and two lists.
-    assert one(con, sql) == (5, 1, 1, 2, 2)
+    assert only_row(con, sql) == (5, 1, 1, 2, 2)
 
 
-def test_a_key_that_comes_twice(con: duckdb.DuckDBPyConnection) -> None:
+def test_a_repeated_key_is_found(con: duckdb.DuckDBPyConnection) -> None:
     assert con.execute(check_sql.repeated_keys(CONTRACT)).fetchall() == [("a", "x", 2)]
 
 
@@ -79,15 +82,15 @@ columns:
 )
 
 
-def hint(rows: list[tuple[str | None, int | None, int | None]]) -> tuple[bool, bool]:
-    """Whether rows are said to have a key each; whether one comes twice."""
+def prove(rows: list[tuple[str | None, int | None, int | None]]) -> tuple[bool, bool]:
+    """Returns whether the order proves that keys are unique, and whether a key repeats."""
     con = duckdb.connect()
     con.execute("create schema raw")
     con.execute("create table raw.event (path varchar, line integer, record integer)")
     if rows:
         con.executemany("insert into raw.event values (?, ?, ?)", rows)
     repeated = con.execute(check_sql.repeated_keys(EVENT)).fetchall()
-    return one(con, check_sql.repeated_key_hints(EVENT)) == (0,), bool(repeated)
+    return only_row(con, check_sql.unproven_keys(EVENT)) == (0,), bool(repeated)
 
 
 @pytest.mark.parametrize(
@@ -104,10 +107,10 @@ def hint(rows: list[tuple[str | None, int | None, int | None]]) -> tuple[bool, b
         ([(None, 1, 0), (None, 1, 1)], False),
     ],
 )
-def test_rows_in_their_order_prove_their_keys(
+def test_ordered_rows_prove_that_keys_are_unique(
     rows: list[tuple[str | None, int | None, int | None]], is_proven: bool
 ) -> None:
-    assert hint(rows)[0] is is_proven
+    assert prove(rows)[0] is is_proven
 
 
 @given(
@@ -121,21 +124,13 @@ def test_rows_in_their_order_prove_their_keys(
     )
 )
 @settings(max_examples=60, deadline=None)
-def test_no_key_that_comes_twice_is_ever_proven(
+def test_a_repeated_key_is_never_proven_unique(
     rows: list[tuple[str | None, int | None, int | None]],
 ) -> None:
-    is_proven, is_repeated = hint(rows)
+    is_proven, is_repeated = prove(rows)
     assert not (is_proven and is_repeated)
-
-
-def test_types_as_the_database_calls_them() -> None:
-    path, _, notes = CONTRACT.columns
-    assert check_sql.has_declared_type(path, "VARCHAR")
-    assert check_sql.has_declared_type(path, "ENUM('a', 'b')")
-    assert not check_sql.has_declared_type(path, "BIGINT")
-    assert check_sql.has_declared_type(notes, "VARCHAR[]")
 
 
 def test_an_address_is_masked_in_messages() -> None:
     text = "ask jo.doe@example.org or jo\\u0040example.org"
-    assert check_sql.masked(text) == "ask <e-mail> or <e-mail>"
+    assert check_sql.mask_emails(text) == "ask <e-mail> or <e-mail>"

@@ -11,6 +11,7 @@ from gpurank.declared.contracts import (
     contracts,
     layer_contracts,
     parse_contract,
+    version_contracts,
 )
 
 GOOD = """
@@ -83,8 +84,30 @@ def test_every_contract_reads_and_is_named_as_its_path() -> None:
     assert {"event", "folder", "issue", "power", "run", "scaling", "source_file", "system"} <= {
         table.partition(".")[2] for table in tables if table.startswith("raw.")
     }
-    assert all(each.checks for each in layer_contracts("raw"))
+    assert all(each.checks for each in version_contracts())
     assert layer_contracts("no_such_layer") == ()
+
+
+def test_a_published_table_is_a_view_with_the_same_columns() -> None:
+    law, view = contract("analysis.fleet_law"), contract("marts.fleet_law")
+    assert view.columns == law.columns and view.key == law.key
+    assert view.shows == "analysis.fleet_law" and law.shows is None
+    assert law.checks and not view.checks
+    assert view in layer_contracts("marts")
+    with pytest.raises(FileNotFoundError, match=r"marts\.no_such has no contract"):
+        contract("marts.no_such")
+
+
+def test_a_version_holds_no_table_that_only_a_warehouse_has() -> None:
+    tables = {each.table for each in version_contracts()}
+    assert "raw.run" in tables and "raw.round_version" not in tables
+    assert contract("raw.round_version") in layer_contracts("raw")
+
+
+def test_columns_as_create_table_wants_them() -> None:
+    assert contract("lookup.bound").sql_columns == (
+        '"bound" VARCHAR, "low" DOUBLE, "high" DOUBLE, "why" VARCHAR'
+    )
 
 
 def test_raw_run_types() -> None:

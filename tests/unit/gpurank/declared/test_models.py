@@ -9,9 +9,9 @@ import pytest
 from gpurank.declared.models import (
     ModelError,
     all_models,
-    in_order,
     layers,
     read_models,
+    sort_models,
     tables_read,
 )
 
@@ -25,7 +25,7 @@ def warehouse(folder: Path, files: dict[str, str]) -> Path:
 
 
 def ordered(folder: Path, files: dict[str, str]) -> list[str]:
-    return [model.table for model in in_order(read_models(warehouse(folder, files)))]
+    return [model.table for model in sort_models(read_models(warehouse(folder, files)))]
 
 
 def test_tables_are_found_in_joins_subqueries_and_unions_but_not_common_table_expressions() -> None:
@@ -75,7 +75,7 @@ def test_a_model_stands_after_all_it_reads_and_layers_follow_their_numbers(tmp_p
         ({"20_core/a.sql": "FROM core.a"}, "in a circle"),
         (
             {"10_staging/a.sql": "FROM core.b", "20_core/b.sql": "SELECT 1"},
-            "staging.a reads core.b, which stands in the later core",
+            "staging.a reads core.b of the later layer core",
         ),
         ({"10_staging/a.sql": "FROM core.nowhere"}, "reads core.nowhere, which no model makes"),
         ({"10_core/a.sql": "SELECT 1", "20_core/a.sql": "SELECT 1"}, "core.a is defined twice"),

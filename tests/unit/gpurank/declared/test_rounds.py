@@ -126,3 +126,8 @@ def test_a_selection_that_names_nothing_says_so(text: str) -> None:
 
 def test_rounds_sort_by_number() -> None:
     assert round_order("v3.1") < round_order("v10.0")
+
+
+def test_titles_of_benchmarks() -> None:
+    assert declared_rounds().title("resnet") == "ResNet-50 (image classification)"
+    assert declared_rounds().title("not_declared") == "not_declared"

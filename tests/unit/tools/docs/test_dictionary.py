@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gpurank.declared.contracts import contracts, parse_contract
+from gpurank.declared.contracts import contract, contracts, parse_contract
 from tools.docs.dictionary import tables_text
 
 TABLES = Path(__file__).resolve().parents[4] / "docs" / "tables.md"
@@ -19,6 +19,13 @@ def test_tables_md_is_fresh() -> None:
 def test_order_does_not_depend_on_input() -> None:
     declared = contracts()
     assert tables_text(declared) == tables_text(reversed(declared))
+
+
+def test_a_view_refers_to_the_table_that_it_shows() -> None:
+    text = tables_text([contract("analysis.fleet_law"), contract("marts.fleet_law")])
+    assert "Published as [marts.fleet_law](#martsfleet_law)." in text
+    assert "A view of [analysis.fleet_law](#analysisfleet_law)" in text
+    assert text.count("| `exponent` |") == 1
 
 
 def test_a_section_shows_units_nulls_checks_and_escapes() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any, cast
 
-from gpurank.pages.benchmark_titles import title
 from gpurank.pages.report import words
 from gpurank.pages.report.data import Page, PageKey
 

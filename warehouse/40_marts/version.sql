@@ -1,3 +1,0 @@
--- Which version of each round was valid since when.
-SELECT *
-FROM analysis.version
