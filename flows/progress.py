@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from flows.terminal_safety import say, visible
+from gpurank.terminal_safety import say, visible
 from tasks.ingest.round import Outcome
 
 _LINE_EVERY_S = 5.0

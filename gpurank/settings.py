@@ -10,12 +10,16 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
+from gpurank.errors import Exit, GpurankError
+
 # The ends of a 90 % interval are a twentieth of the resamples each.
 FEWEST_BOOTSTRAPS = 20
 
 
-class SettingsError(ValueError):
+class SettingsError(GpurankError, ValueError):
     """An argument or environment variable has a value that cannot be used."""
+
+    exit_code = Exit.USAGE
 
 
 @dataclass(frozen=True, slots=True)

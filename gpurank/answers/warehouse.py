@@ -15,17 +15,22 @@ from typing import TYPE_CHECKING, Any
 
 from gpurank.answers.sandbox import CONFIG, bounded
 from gpurank.declared.rounds import round_order
+from gpurank.errors import Exit, GpurankError
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 
-class NoData(LookupError):
+class NoData(GpurankError, LookupError):
     """What was asked for is not in the warehouse, or there is no warehouse yet."""
 
+    exit_code = Exit.NO_DATA
 
-class QueryError(ValueError):
+
+class QueryError(GpurankError, ValueError):
     """A person's SQL cannot be run; the message is the database's own."""
+
+    exit_code = Exit.USAGE
 
 
 @dataclass(frozen=True, slots=True)

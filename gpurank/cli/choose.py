@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.terminal_safety import say
 from gpurank.cli.explore import Benchmark, Form, Output, Round
 from gpurank.cli.output.answer import Format, into, show, tell, write_json
 from gpurank.settings import load
+from gpurank.terminal_safety import say
 
 if TYPE_CHECKING:
     from gpurank.answers.choose import Chosen

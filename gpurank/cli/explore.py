@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.terminal_safety import say
 from gpurank.answers import warehouse as reading
 from gpurank.answers.notes import Source, footnotes
 from gpurank.answers.warehouse import Answer
 from gpurank.cli.output.answer import Format, into, show, tell, write_json
 from gpurank.cli.output.completion import benchmarks, result_ids, round_names
 from gpurank.settings import Settings, load
+from gpurank.terminal_safety import say
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -260,7 +260,7 @@ def main() -> None:
     except SystemExit:
         raise
     except BaseException as error:
-        from flows.errors import explain
+        from gpurank.errors import explain
 
         if is_debug():
             traceback.print_exc()
@@ -286,7 +286,7 @@ def _tell(code: int, message: str) -> None:
 
         logs.write("error", message, exit_code=code)
     else:
-        from flows.terminal_safety import say
+        from gpurank.terminal_safety import say
 
         say(f"gpurank: {message}", sys.stderr)
 

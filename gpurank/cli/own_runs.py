@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.terminal_safety import say
 from gpurank.cli.explore import Form, Output, Round, notes_of, warehouse
 from gpurank.cli.output.answer import Format, into, show, tell, write_json
 from gpurank.cli.output.completion import accelerators as accelerator_names
 from gpurank.cli.output.completion import benchmarks
+from gpurank.terminal_safety import say
 
 if TYPE_CHECKING:
     from gpurank.answers.own_runs import OwnResult, OwnRun

@@ -15,6 +15,8 @@ from typing import Any, Literal, cast
 import pyarrow as pa
 import yaml
 
+from gpurank.errors import GpurankError
+
 Severity = Literal["critical", "warning"]
 
 _TYPES: dict[str, pa.DataType] = {
@@ -42,7 +44,7 @@ _COLUMN_LIST_ARGUMENTS = ("column_list", "column_set")
 RUN_ID = "run_id"
 
 
-class ContractError(ValueError):
+class ContractError(GpurankError, ValueError):
     """A contract that cannot be read: says which file, which entry, and what is allowed."""
 
 

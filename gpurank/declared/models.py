@@ -18,12 +18,16 @@ from typing import Any
 
 import duckdb
 
+from gpurank.errors import Exit, GpurankError
+
 _LAYER_FOLDER = re.compile(r"(\d+)_([a-z]+)")
 _SOURCE_SCHEMAS = frozenset({"raw", "lookup", "identity", "analysis"})
 
 
-class ModelError(ValueError):
+class ModelError(GpurankError, ValueError):
     """A SQL model that cannot be placed: says which file and what to change."""
+
+    exit_code = Exit.VALIDATION
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,11 +14,15 @@ from typing import Any, Literal
 
 import yaml
 
+from gpurank.errors import Exit, GpurankError
+
 _ROUND = re.compile(r"v(\d+)\.(\d+)")
 
 
-class UnknownRound(ValueError):
+class UnknownRound(GpurankError, ValueError):
     """A round name that is not of the form ``vX.Y``, or a selection that names none."""
+
+    exit_code = Exit.USAGE
 
 
 @dataclass(frozen=True, slots=True)

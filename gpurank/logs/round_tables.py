@@ -19,6 +19,7 @@ import pyarrow as pa
 from gpurank.declared.code_hash import hash_of_code
 from gpurank.declared.contracts import contract
 from gpurank.declared.rounds import BenchmarkRule, Round, Rounds, declared_rounds
+from gpurank.errors import Exit, GpurankError
 from gpurank.logs.convergence_scaling import Scaling
 from gpurank.logs.folders import Folders
 from gpurank.logs.issues import Issues
@@ -47,8 +48,10 @@ Read: TypeAlias = Callable[[Chunk], Found]
 Each: TypeAlias = Callable[[Read, Iterable[Chunk]], Iterator[tuple[Sequence[Named], Found]]]
 
 
-class ReconciliationError(RuntimeError):
+class ReconciliationError(GpurankError, RuntimeError):
     """What was seen is not what was written: a fault of the reader, never of the data."""
+
+    exit_code = Exit.VALIDATION
 
 
 def in_turn(read: Read, chunks_: Iterable[Chunk]) -> Iterator[tuple[Sequence[Named], Found]]:

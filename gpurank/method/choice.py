@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from gpurank.errors import Exit, GpurankError
 from gpurank.method.prices import Price
 
 Status = Literal["recommended", "option", "excluded"]
@@ -19,8 +20,10 @@ _SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*(d|hours?|h|minutes?|min|m|seconds?|sec|s
 _MINUTES = {"d": 1440.0, "h": 60.0, "m": 1.0, "s": 1 / 60}
 
 
-class ChoiceError(ValueError):
+class ChoiceError(GpurankError, ValueError):
     """A limit or a cost that makes no sense: says which and how to write it."""
+
+    exit_code = Exit.USAGE
 
 
 @dataclass(frozen=True, slots=True)

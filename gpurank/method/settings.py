@@ -14,6 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from gpurank.errors import Exit, GpurankError
 from gpurank.settings import Settings
 
 Floats = NDArray[np.float64]
@@ -47,8 +48,10 @@ def one_thread() -> Iterator[None]:
                 _limit.restore_original_limits()
 
 
-class MethodError(ValueError):
+class MethodError(GpurankError, ValueError):
     """An input frame or a setting that the method cannot work with."""
+
+    exit_code = Exit.USAGE
 
 
 @dataclass(frozen=True, slots=True)

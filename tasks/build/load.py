@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpurank.declared.contracts import RUN_ID, Contract, contract, contracts
 from gpurank.declared.rounds import round_order
+from gpurank.errors import Exit, GpurankError
 from gpurank.store.versions import read_manifest
 
 if TYPE_CHECKING:
@@ -52,8 +53,10 @@ _NOT_NAMED = """
 """
 
 
-class LoadError(RuntimeError):
+class LoadError(GpurankError, RuntimeError):
     """The warehouse cannot be loaded: says from what and what to do."""
+
+    exit_code = Exit.VALIDATION
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpurank.declared.contracts import RUN_ID, Contract, contract, contracts
 from gpurank.declared.models import Model, layer_models
+from gpurank.errors import Exit, GpurankError
 from tasks.build.load import create_empty, one_commit, sql_type
 
 if TYPE_CHECKING:
@@ -18,8 +19,10 @@ _WIDENED = {
 }  # fmt: skip
 
 
-class ModelRunError(RuntimeError):
+class ModelRunError(GpurankError, RuntimeError):
     """A model failed or gave other columns than its contract: says which and where."""
+
+    exit_code = Exit.VALIDATION
 
 
 def run_layer(con: duckdb.DuckDBPyConnection, layer: str) -> dict[str, int]:

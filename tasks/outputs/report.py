@@ -9,6 +9,7 @@ from datetime import date
 from pathlib import Path
 
 from gpurank.answers.warehouse import NoData, open_warehouse
+from gpurank.errors import Exit, GpurankError
 from gpurank.pages.report.data import Page, pages
 from gpurank.pages.report.document import GENERATOR
 from gpurank.pages.report.index import index_html
@@ -20,8 +21,10 @@ from gpurank.store.embargo import held
 _MARK = f'<meta name="generator" content="{GENERATOR}">'
 
 
-class ReportError(RuntimeError):
+class ReportError(GpurankError, RuntimeError):
     """A page would break the rules of publishing; nothing was written."""
+
+    exit_code = Exit.VALIDATION
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from gpurank.errors import GpurankError
 from gpurank.logs.read_files import CHUNK_B, Named, Reading
 from gpurank.logs.round_tables import Chunk, Found, Read, in_turn
 from gpurank.logs.source_files import SourceFile
@@ -29,7 +30,7 @@ from gpurank.logs.source_files import SourceFile
 _STORE_B = 2 * CHUNK_B
 
 
-class PartnerDied(RuntimeError):
+class PartnerDied(GpurankError, RuntimeError):
     """A partner ended without an answer."""
 
 

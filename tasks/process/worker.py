@@ -23,6 +23,7 @@ from multiprocessing.context import BaseContext
 from multiprocessing.sharedctypes import RawArray
 from typing import Any, Protocol, TypeVar
 
+from gpurank.errors import Exit, GpurankError
 from tasks.process import partners
 from tasks.process.partners import Lane
 
@@ -35,8 +36,10 @@ _SWITCH_S = 0.0002
 _gauge: Any = None
 
 
-class WorkerDied(RuntimeError):
+class WorkerDied(GpurankError, RuntimeError):
     """A reading process ended without an answer: out of memory, or killed."""
+
+    exit_code = Exit.STORAGE
 
 
 class _Sized(Protocol):

@@ -19,6 +19,7 @@ from tempfile import SpooledTemporaryFile
 from typing import IO
 
 from gpurank.declared.rounds import declared_rounds
+from gpurank.errors import GpurankError
 from gpurank.logs.source_files import (
     MIB,
     SourceFile,
@@ -111,7 +112,7 @@ def _moment(mtime: float) -> str | None:
         return None
 
 
-class OutOfOrder(Exception):
+class OutOfOrder(GpurankError):
     """An archive does not hold its files in path order; what was taken so far is void."""
 
 

@@ -11,6 +11,7 @@ from io import BufferedReader, RawIOBase
 from pathlib import Path
 from typing import IO, Any, cast
 
+from gpurank.errors import GpurankError
 from gpurank.logs.source_files import MIB, readable_path
 from tasks.sources.base import PATH_LIMIT, SourceError
 
@@ -31,7 +32,7 @@ _LONG_HEADERS = (tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK, tarfile.XHD
                  tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE)  # fmt: skip
 
 
-class Refused(Exception):
+class Refused(GpurankError):
     """What is wrong with an archive; becomes a SourceError that names the file."""
 
 

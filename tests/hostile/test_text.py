@@ -16,7 +16,6 @@ import duckdb
 import pytest
 
 from flows.artifacts import _cell
-from flows.terminal_safety import say
 from gpurank.answers.warehouse import Answer
 from gpurank.cli.main import main
 from gpurank.cli.output import completion
@@ -27,6 +26,7 @@ from gpurank.logs.convergence_scaling import read_scaling
 from gpurank.pages.validation import validation_page
 from gpurank.store.rounds_lock import read as read_lock
 from gpurank.systems.descriptions import read_description
+from gpurank.terminal_safety import say
 
 SCRIPT = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>"
 FORMULAS = (

@@ -13,8 +13,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
-from flows.terminal_safety import in_one_line, say, visible
 from gpurank.answers.warehouse import Answer
+from gpurank.terminal_safety import in_one_line, say, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
