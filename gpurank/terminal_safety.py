@@ -1,4 +1,4 @@
-"""Text that somebody else wrote, on its way to a terminal: nothing in it may steer one."""
+"""Text from submissions and other strangers, made safe to print on a terminal."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ import re
 import sys
 from typing import TextIO
 
-# Control characters, and the marks that turn the direction of what follows: with them a name can
-# move the cursor, colour what stands elsewhere, or read as another name. Half characters stand for
-# bytes of a file's name that are not UTF-8.
-_STEERING = re.compile(
+# Control characters, and marks that change the direction of text: with them a name can move the
+# cursor, colour other text, or look like another name. Lone surrogates stand for the bytes of a
+# file name that are not UTF-8.
+_CONTROL = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069"
     "\ud800-\udfff\ufeff]"
 )
 
 
 def visible(text: str) -> str:
-    """The text with a space for each character that steers; line breaks and tabs stay."""
-    return _STEERING.sub(" ", text)
+    """Returns the text with a space for each control character; line breaks and tabs stay."""
+    return _CONTROL.sub(" ", text)
 
 
 def in_one_line(text: str) -> str:
-    """The same for a cell, which has one line."""
+    """Returns the text with a space for each control character, line break and tab."""
     return visible(text).replace("\n", " ").replace("\t", " ")
 
 
 def say(text: str, stream: TextIO | None = None) -> None:
-    """Print a message or an answer."""
+    """Print a message or an answer, by default to stdout."""
     print(visible(text), file=sys.stdout if stream is None else stream, flush=True)
