@@ -112,13 +112,11 @@ def test_any_table_fits_and_no_number_is_broken(
     with pytest.MonkeyPatch.context() as monkeypatch:
         lines = _ESCAPE.sub("", printed(monkeypatch, width, answer)).splitlines()
     assert max(map(len, lines)) <= width
-    layout = choose_columns(
-        [
-            Column(name, (str(cell), "-"), isinstance(cell, int))
-            for name, cell in zip(names, cells, strict=True)
-        ],
-        width,
-    )
+    columns = [
+        Column(name, (str(cell), "-"), isinstance(cell, int))
+        for name, cell in zip(names, cells, strict=True)
+    ]
+    layout = choose_columns(columns, width)
     for column in layout.columns:
         if column.is_number:
             assert any(column.cells[0] in line.split() for line in lines)
