@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import functools
 import inspect
-import os
 import sys
 import traceback
 from collections.abc import Callable
+from dataclasses import replace
 from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 
+from flows import logs
 from flows.console import Console, current_console, set_console
 from gpurank.cli import choose, compare, data, explore, own_runs, pipeline, publish
 from gpurank.cli.options import Form
@@ -100,26 +101,30 @@ def gpurank(
 
     --quiet, --verbose, --debug and --log-format may also follow the command.
     """
-    set_console(_console(Console(), quiet, verbose, debug, log_format))
+    _add_to_console(quiet, verbose, debug, log_format)
 
 
-def _console(
-    before: Console, quiet: bool, verbose: bool, debug: bool, log_format: LogFormat | None
-) -> Console:
-    """Returns the console settings ``before`` with these options added.
+def _add_to_console(quiet: bool, verbose: bool, debug: bool, log_format: LogFormat | None) -> None:
+    """Add options to those of this process's console.
 
     Raises:
         SettingsError: both quiet and verbose.
     """
-    console = Console(
-        is_quiet=before.is_quiet or quiet,
-        is_verbose=before.is_verbose or verbose,
-        is_json=before.is_json if log_format is None else log_format is LogFormat.json,
-        is_debug=before.is_debug or debug,
-    )
-    if console.is_quiet and console.is_verbose:
+    console = current_console()
+    # The option --verbose overrides GPURANK_QUIET of the environment, but not --quiet.
+    is_quiet_by_option = quiet or (console.is_quiet and not Console.from_environment().is_quiet)
+    is_verbose = verbose or console.is_verbose
+    if is_quiet_by_option and is_verbose:
         raise SettingsError("give --quiet or --verbose, not both")
-    return console
+    set_console(
+        replace(
+            console,
+            is_quiet=(quiet or console.is_quiet) and not is_verbose,
+            is_verbose=is_verbose,
+            is_json=console.is_json if log_format is None else log_format is LogFormat.json,
+            is_debug=debug or console.is_debug,
+        )
+    )
 
 
 def _with_console_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -133,16 +138,7 @@ def _with_console_options(command: Callable[..., Any]) -> Callable[..., Any]:
         log_format: LogForm = None,
         **options: Any,
     ) -> Any:
-        console = _console(current_console(), quiet, verbose, debug, log_format)
-        set_console(
-            Console(
-                # An option on the command line counts more than a variable of the environment.
-                is_quiet=console.is_quiet or (_is_set("GPURANK_QUIET") and not console.is_verbose),
-                is_verbose=console.is_verbose,
-                is_json=console.is_json,
-                is_debug=console.is_debug or _is_set("GPURANK_DEBUG"),
-            )
-        )
+        _add_to_console(quiet, verbose, debug, log_format)
         if options.pop("is_json", False):
             options["form"] = Format.json
         return command(**options)
@@ -158,10 +154,6 @@ def _with_console_options(command: Callable[..., Any]) -> Callable[..., Any]:
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return run
-
-
-def _is_set(variable: str) -> bool:
-    return os.environ.get(variable, "") not in ("", "0")
 
 
 def _add_console_options(commands: typer.Typer) -> None:
@@ -197,7 +189,7 @@ _register_commands()
 
 def main() -> None:
     """Run a command; any error becomes one message and an exit code."""
-    set_console(Console())
+    set_console(Console.from_environment())
     try:
         app()
     except SystemExit:
@@ -208,8 +200,6 @@ def main() -> None:
             traceback.print_exc()
         code, message = explain(error)
         if console.is_json:
-            from flows import logs  # slow to import
-
             logs.write("error", message, exit_code=int(code))
         else:
             say(f"gpurank: {message}", sys.stderr)
