@@ -1,4 +1,4 @@
-"""Commands: bad input gives one clear message and its exit code, and never a traceback."""
+"""Commands: bad input ends with one clear message and its exit code, never with a traceback."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "told"),
+    ("arguments", "code", "words"),
     [
         (["ingest", "4.0"], 2, "is not a round name"),
         (["backfill", "--rounds", "v4.0..x", "--source", "."], 2, "is not a round name"),
@@ -62,21 +62,21 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["qurey"], 2, "query"),
     ],
 )
-def test_each_mistake_is_told_in_one_message(
+def test_each_mistake_has_one_message(
     home: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     arguments: list[str],
     code: int,
-    told: str,
+    words: str,
 ) -> None:
-    found, out, err = call(monkeypatch, capsys, *arguments)
-    assert (found, out) == (code, "")
-    assert told in err
+    exit_code, out, err = call(monkeypatch, capsys, *arguments)
+    assert (exit_code, out) == (code, "")
+    assert words in err
     assert "Traceback" not in err
 
 
-def test_a_damaged_warehouse_is_told(
+def test_a_damaged_warehouse_is_reported(
     home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     home.mkdir()
@@ -265,7 +265,7 @@ def test_doctor_runs_before_anything_is_there(
     assert not home.exists()
 
 
-def test_help_needs_neither_orchestrator_nor_frames() -> None:
+def test_help_imports_no_heavy_library() -> None:
     code = (
         "import sys; from gpurank.cli import main as cli\n"
         "try: cli.app(['top', '--help'])\n"
