@@ -10,16 +10,16 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from flows.console import current_console
 from flows.progress import Lines
 from tasks.ingest.round import IngestResult
 
-VARIABLE = "GPURANK_LOG_FORMAT"
 _LOCK = threading.Lock()
 
 
 def is_json() -> bool:
     """Whether logs are asked for as JSON."""
-    return os.environ.get(VARIABLE, "text") == "json"
+    return current_console().is_json
 
 
 def write(level: str, message: str, **more: Any) -> None:

@@ -13,10 +13,10 @@ from prefect import task
 from prefect.cache_policies import NO_CACHE
 
 from flows import progress
-from flows.errors import explain
 from flows.prefect_runtime import task_runner as runners
 from flows.prefect_runtime.server import limit_tags
 from gpurank.declared.validation import ValidationFailed, ValidationReport
+from gpurank.errors import explain
 from gpurank.settings import Settings
 from gpurank.store import remote
 from gpurank.store import rounds_lock as roundlock

@@ -1,10 +1,10 @@
 """Select, cluster and rank accelerator configurations for deep-learning training.
 
-``connect`` opens the warehouse, ``table``, ``rounds``, ``rank``, ``clusters`` and ``why`` answer
-the common questions, ``choose`` the cheapest configuration inside limits, ``predict`` the time of
-a system that nobody filed, ``mine`` holds one's own runs against the published ones,
-``compare`` and ``check_comparable`` refuse what may not be compared, ``footnotes`` gives what has
-to stand below a table that is shown, ``Settings`` and ``load`` say where the data are.
+The Python interface has the names of the commands: ``top``, ``clusters``, ``why``, ``query``,
+``choose``, ``compare``, ``mine`` and ``rounds``. Beside them, ``connect`` opens the warehouse,
+``table`` reads one table, ``predict`` estimates the time of a system that has no result,
+``check_comparable`` says whether two rounds may be compared, ``footnotes`` returns what has to
+stand below results that are shown, ``load`` and ``Settings`` say where the data are.
 """
 
 from __future__ import annotations
@@ -12,27 +12,32 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gpurank.answers.choose import choose
-    from gpurank.answers.comparison import NotComparable
-    from gpurank.answers.placing import mine
-    from gpurank.answers.warehouse import NoData
     from gpurank.api import (
+        NoData,
+        NotComparable,
+        QueryError,
+        Settings,
         check_comparable,
+        choose,
         clusters,
         compare,
         connect,
         footnotes,
+        load,
+        mine,
         predict,
+        query,
         rank,
         rounds,
         table,
+        top,
         why,
     )
-    from gpurank.settings import Settings, load
 
 __all__ = [
     "NoData",
     "NotComparable",
+    "QueryError",
     "Settings",
     "check_comparable",
     "choose",
@@ -43,32 +48,24 @@ __all__ = [
     "load",
     "mine",
     "predict",
+    "query",
     "rank",
     "rounds",
     "table",
+    "top",
     "why",
 ]
 
-_HOMES = {
-    "NoData": "gpurank.answers.warehouse",
-    "NotComparable": "gpurank.answers.comparison",
-    "choose": "gpurank.answers.choose",
-    "Settings": "gpurank.settings",
-    "load": "gpurank.settings",
-    "mine": "gpurank.answers.placing",
-}
-
-
-# Hidden from type checkers, to whom it would make every misspelt name a good one.
+# Hidden from type checkers, which would take every misspelt name for a good one.
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        """Import a public name when it is first used: frames cost time that few calls need."""
-        if name in __all__:
-            from importlib import import_module
+        """Import the interface, and with it polars, only when one of its names is used."""
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from gpurank import api
 
-            return getattr(import_module(_HOMES.get(name, "gpurank.api")), name)
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(api, name)
 
 
 def __dir__() -> list[str]:

@@ -1,6 +1,7 @@
 """Settings: one frozen value, built once from arguments and environment, then passed in."""
 
 from __future__ import annotations
+from gpurank.errors import Exit, GpurankError
 
 import hashlib
 import os
@@ -16,8 +17,10 @@ DEFAULT_LAMBDA = 8.0
 FEWEST_BOOTSTRAPS = 20
 
 
-class SettingsError(ValueError):
+class SettingsError(GpurankError, ValueError):
     """An argument or environment variable has a value that cannot be used."""
+
+    exit_code = Exit.USAGE
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,8 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import BaseContext
 from typing import Any, Protocol, TypeVar, cast
 
+from gpurank.errors import Exit, GpurankError
+
 S = TypeVar("S")
 T = TypeVar("T")
 Job = tuple[Any, ...]
@@ -40,8 +42,10 @@ _THREAD_LIMITS = (
 )
 
 
-class WorkerDied(RuntimeError):
+class WorkerDied(GpurankError, RuntimeError):
     """A process was ended from outside before it answered, most likely for lack of memory."""
+
+    exit_code = Exit.STORAGE
 
     def __init__(self) -> None:
         super().__init__(

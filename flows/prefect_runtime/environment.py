@@ -25,13 +25,14 @@ _DEFAULTS = {
 _CHATTY = "great_expectations.data_context.types.base"
 
 
-def prepare(settings: Settings, debug: bool = False) -> None:
+def prepare(settings: Settings, debug: bool = False, verbose: bool = False) -> None:
     """Set what the person running us has not set: no analytics, patience, quiet, a home."""
     for name, value in _DEFAULTS.items():
         os.environ.setdefault(name, value)
     # Our own lines say what happens; an error is told once, by us.
-    os.environ.setdefault("PREFECT_LOGGING_LEVEL", "INFO" if debug else "CRITICAL")
-    os.environ.setdefault("PREFECT_SERVER_LOGGING_LEVEL", "WARNING" if debug else "CRITICAL")
+    os.environ.setdefault("PREFECT_LOGGING_LEVEL", "INFO" if debug or verbose else "CRITICAL")
+    server_level = "INFO" if verbose else "WARNING" if debug else "CRITICAL"
+    os.environ.setdefault("PREFECT_SERVER_LOGGING_LEVEL", server_level)
     if not debug:
         # The validator sets its own level while it is imported; a filter outlives that.
         logging.getLogger(_CHATTY).addFilter(lambda record: record.levelno >= logging.WARNING)

@@ -17,6 +17,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gpurank.errors import GpurankError
+
 if TYPE_CHECKING:
     import uvicorn
 
@@ -31,7 +33,7 @@ _LOGGERS = ("prefect.server", "uvicorn", "fastapi", "docket", "alembic", "sqlalc
 _own_url = ""
 
 
-class ServerFailed(RuntimeError):
+class ServerFailed(GpurankError, RuntimeError):
     """The orchestrator's server did not start."""
 
 

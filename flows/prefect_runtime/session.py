@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from flows.console import current_console
 from gpurank.settings import Settings
 
 
@@ -22,6 +23,7 @@ def orchestrated(settings: Settings) -> Iterator[None]:
     from gpurank.store import rounds_lock as roundlock
     from gpurank.store.run_lock import LockHeld, holder
 
+    console = current_console()
     settings.home.mkdir(parents=True, exist_ok=True)
     owner = holder(settings.lock_path)
     if owner is not None:
@@ -29,28 +31,21 @@ def orchestrated(settings: Settings) -> Iterator[None]:
     # The flow builds its own settings: all of one run share its name.
     os.environ["GPURANK_RUN_ID"] = settings.run_id
     starting = f"data folder {settings.home}; starting the orchestrator"
-    if logs.is_json() and not is_quiet():
+    if logs.is_json() and not console.is_quiet:
         logs.write("info", starting)
-    elif not is_quiet():
+    elif not console.is_quiet:
         print(starting, file=sys.stderr, flush=True)
-    environment.prepare(settings, debug=is_debug())
+    environment.prepare(settings, debug=console.is_debug, verbose=console.is_verbose)
     expected = {
         **{name: item.bytes for name, item in roundlock.shipped().items()},
         **{name: item.bytes for name, item in roundlock.read(settings.rounds_lock_path).items()},
     }
-    with server.temporary(settings.home / "orchestrator.log"), progress.shown(expected, is_quiet()):
+    with (
+        server.temporary(settings.home / "orchestrator.log"),
+        progress.shown(expected, console.is_quiet),
+    ):
         try:
             yield
         finally:
             # The process ends soon, which begins with another look at all of it: a second or two.
             gc.freeze()
-
-
-def is_debug() -> bool:
-    """Whether a person asked for tracebacks and all logs."""
-    return os.environ.get("GPURANK_DEBUG", "") not in ("", "0")
-
-
-def is_quiet() -> bool:
-    """Whether a person asked for no progress; errors and footnotes are told all the same."""
-    return os.environ.get("GPURANK_QUIET", "") not in ("", "0")

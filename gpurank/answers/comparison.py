@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from gpurank.answers.explain import nearest_result
 from gpurank.answers.warehouse import Answer, NoData, ask, nearest_round, require_benchmark
 from gpurank.declared.rounds import round_order
+from gpurank.errors import Exit, GpurankError
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -47,8 +48,12 @@ _SHOWN = (
 )
 
 
-class NotComparable(ValueError):
+class NotComparable(GpurankError, ValueError):
     """Two results or rounds that may not be compared; the message says why."""
+
+    exit_code = Exit.NOT_COMPARABLE
+
+    exit_code = Exit.NOT_COMPARABLE
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from itertools import islice
 from pathlib import Path
 
 from gpurank.declared.rounds import BenchmarkRule, declared_rounds
+from gpurank.errors import Exit, GpurankError
 from gpurank.logs.convergence_scaling import read_scaling
 from gpurank.logs.layout import run_number
 from gpurank.logs.log_view import LogView
@@ -26,8 +27,12 @@ _MAX_TOTAL_B = 4 << 30
 _RESULT_LOG = re.compile(r"result_.*\.txt")
 
 
-class OwnRunsError(ValueError):
+class OwnRunsError(GpurankError, ValueError):
     """Logs that are not one result; the message says which and what to do."""
+
+    exit_code = Exit.USAGE
+
+    exit_code = Exit.USAGE
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,18 +15,27 @@ from typing import TYPE_CHECKING, Any
 
 from gpurank.answers.sandbox import CONFIG, bounded
 from gpurank.declared.rounds import round_order
+from gpurank.errors import Exit, GpurankError
 
 if TYPE_CHECKING:
     import polars as pl
     from duckdb import DuckDBPyConnection
 
 
-class NoData(LookupError):
+class NoData(GpurankError, LookupError):
     """The warehouse does not hold the data asked for, or does not exist yet."""
 
+    exit_code = Exit.NO_DATA
 
-class QueryError(ValueError):
+    exit_code = Exit.NO_DATA
+
+
+class QueryError(GpurankError, ValueError):
     """A user's SQL failed; the message is DuckDB's."""
+
+    exit_code = Exit.USAGE
+
+    exit_code = Exit.USAGE
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The command that chooses a configuration inside limits."""
+"""The command that chooses a configuration within limits."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.terminal_safety import say
-from gpurank.cli.explore import Benchmark, Form, Output, Round
-from gpurank.cli.output.answer import Format, into, show, tell, write_json
-from gpurank.settings import load
+from gpurank.answers import warehouse as reading
+from gpurank.answers.notes import Source, footnotes
+from gpurank.answers.warehouse import Answer
+from gpurank.cli.options import Benchmark, Form, Output, Round, warehouse
+from gpurank.cli.output.answer import Format, print_footnotes, redirect_to, show, write_json
+from gpurank.pages.report.words import system_of
+from gpurank.terminal_safety import say
 
 if TYPE_CHECKING:
     from gpurank.answers.choose import Chosen
-    from gpurank.answers.warehouse import Answer
     from gpurank.method.choice import Candidate
 
 Within = Annotated[str | None, typer.Option(help="Deadline: 30min, 2h, 1h30m, 90s.")]
@@ -25,7 +27,7 @@ MaxAccelerators = Annotated[
 ]
 Budget = Annotated[
     float | None,
-    typer.Option(help="Most that it may cost: accelerator-minutes, or the prices' currency."),
+    typer.Option(help="Highest cost, in accelerator-minutes or in the currency of --prices."),
 ]
 Availability = Annotated[
     str | None, typer.Option(help="available, preview or research; default: all.")
@@ -39,31 +41,44 @@ AllRounds = Annotated[
 ]
 Lambda = Annotated[
     float | None,
-    typer.Option("--lambda", help="What a minute of waiting costs, in chips (default 0)."),
+    typer.Option("--lambda", help="Cost of a minute of waiting, in chips (default 0)."),
 ]
 Prices = Annotated[
     Path | None,
     typer.Option(
-        help="CSV of rental prices: accelerator,provider,region,per_hour,currency,date,source."
+        help="CSV of rental prices: accelerator, provider, region, per_hour, currency, "
+        "date, source."
     ),
 ]
 MinuteValue = Annotated[
     float | None,
-    typer.Option("--minute-value", help="What a minute of waiting costs, in money."),
+    typer.Option("--minute-value", help="Cost of a minute of waiting, in money."),
 ]
 
-_SHOWN = 15
-_OPTIONS = {
-    "round_id": "round", "submitter": "submitter", "system_name": "system",
-    "accelerator": "accelerator", "accelerator_count": "count", "score_min": "min",
-    "cost": "cost", "cost_unit": "unit", "availability": "availability", "reason": "why not first",
-}  # fmt: skip
-_PRICED = {"price_basis": "price"}
-_EXCLUDED = {
-    "reason": "excluded because", "round_id": "round", "submitter": "submitter",
-    "system_name": "system", "accelerator": "accelerator", "accelerator_count": "count",
+# How many excluded results a table shows.
+_EXCLUDED_LIMIT = 15
+_OPTION_COLUMNS = {
+    "round_id": "round",
+    "submitter": "submitter",
+    "system_name": "system",
+    "accelerator": "accelerator",
+    "accelerator_count": "count",
     "score_min": "min",
-}  # fmt: skip
+    "cost": "cost",
+    "cost_unit": "unit",
+    "availability": "availability",
+    "reason": "why not first",
+}
+_PRICE_COLUMNS = {"price_basis": "price"}
+_EXCLUDED_COLUMNS = {
+    "reason": "excluded because",
+    "round_id": "round",
+    "submitter": "submitter",
+    "system_name": "system",
+    "accelerator": "accelerator",
+    "accelerator_count": "count",
+    "score_min": "min",
+}
 
 
 def register(app: typer.Typer) -> None:
@@ -87,134 +102,166 @@ def choose(
     form: Form = Format.table,
     output: Output = None,
 ) -> None:
-    """The cheapest configuration inside your limits, what else is worth a look, and why not others.
+    """Find the cheapest configuration within your limits, its alternatives, and why not others.
 
     Example: gpurank choose -b llama2_70b_lora --within 30min --max-accelerators 64
     Example: gpurank choose -b bert --within 1h --cloud --prices prices.csv --minute-value 12
     """
-    from gpurank.answers import warehouse as reading
+    # Imported here since it is slow to load and every other command does without it.
     from gpurank.answers.choose import choose_from, cost_of, limits_of
 
     if is_all and round_id is not None:
         raise typer.BadParameter("give --round or --all, not both")
     site = None if onprem is None else "on_premises" if onprem else "cloud"
-    named = None if division == "any" else division
-    limits = limits_of(within, max_accelerators, budget, availability, site, named)
+    limits = limits_of(
+        within,
+        max_accelerators,
+        budget,
+        availability,
+        site,
+        None if division == "any" else division,
+    )
     cost = cost_of(lambda_chips, prices, minute_value)
-    con = reading.open_warehouse(load().warehouse_path)
-    try:
-        found = choose_from(con, benchmark, round_id, limits, cost)
+    with warehouse() as connection:
+        chosen = choose_from(connection, benchmark, round_id, limits, cost)
         sources = reading.ask(
-            con,
+            connection,
             "select round_id, source_commit, taken_at::varchar from raw.round_version "
             "where list_contains(?, round_id)",
-            [list(found.rounds)],
+            [list(chosen.rounds)],
         )
-    finally:
-        con.close()
-    _write(found, form, output, _notes(found, sources))
+    write_choice(chosen, form, output, _notes(chosen, sources))
 
 
-def _notes(found: Chosen, sources: Answer) -> tuple[str, ...]:
-    from gpurank.answers.notes import Source, footnotes
+def write_choice(chosen: Chosen, form: Format, output: Path | None, notes: tuple[str, ...]) -> None:
+    """Write a choice to a file or stdout."""
+    if form is Format.json:
+        write_json({**chosen.as_dict(), "footnotes": list(notes)}, output)
+    elif form is Format.table:
+        with redirect_to(output):
+            _print_recommendation(chosen)
+            _print_options(chosen)
+            _print_savings(chosen)
+            _print_prediction(chosen)
+            _print_excluded(chosen)
+            print_footnotes(notes)
+    else:
+        show(chosen.answer(), form, output, notes)
 
-    cost = found.choice.cost
-    shown = {row.candidate.division or "unknown" for row in found.choice.options} or {"closed"}
-    priced = (
-        "Costs are derived: the prices given, each with its date, on times filed in their rounds.",
+
+def _notes(chosen: Chosen, sources: Answer) -> tuple[str, ...]:
+    cost = chosen.choice.cost
+    divisions = {option.candidate.division or "unknown" for option in chosen.choice.options}
+    price_note = (
+        "Costs are derived: the prices given, each with its date, times the published minutes."
     )
     return (
-        *found.notes,
-        *(priced if cost.prices else ()),
+        *chosen.notes,
+        *([price_note] if cost.prices else []),
         *footnotes(
-            found.benchmark, (Source(*row) for row in sources.rows), shown, cost.lambda_chips
+            chosen.benchmark,
+            (Source(*row) for row in sources.rows),
+            divisions or {"closed"},
+            cost.lambda_chips,
         ),
     )
 
 
-def _write(found: Chosen, form: Format, output: Path | None, notes: tuple[str, ...]) -> None:
-    if form is Format.json:
-        write_json({**found.as_dict(), "footnotes": list(notes)}, output)
-    elif form is Format.table:
-        with into(output):
-            _text(found, notes)
-    else:
-        show(found.answer(), form, output, notes)
+def _print_recommendation(chosen: Chosen) -> None:
+    rounds = chosen.rounds
+    subject = (
+        f"{chosen.benchmark}, {rounds[0]} to {rounds[-1]}"
+        if len(rounds) > 1
+        else f"{chosen.benchmark}, {rounds[0]}"
+    )
+    choice = chosen.choice
+    if choice.recommended is None:
+        say(f"{subject}: no published system is within these limits.")
+        return
+    best = choice.recommended.candidate
+    say(
+        f"{subject}: {_system(best)} ({best.round_id}), "
+        f"{best.accelerator_count} x {best.accelerator}: {best.score_min:,.2f} min, "
+        f"{choice.recommended.cost:,.1f} {choice.cost.unit} (derived)"
+    )
+    tie_count = sum(option.is_tie for option in choice.options)
+    if tie_count:
+        say(f"Tied within run-to-run noise with {tie_count} other option(s).")
 
 
-def _text(found: Chosen, notes: tuple[str, ...]) -> None:
-    choice, answer = found.choice, found.answer()
-    best = choice.recommended
-    where = f"{found.rounds[0]} to {found.rounds[-1]}" if found.rounds[1:] else found.rounds[0]
-    if best is None:
-        say(f"{found.benchmark}, {where}: no filed system keeps these limits.")
-    else:
-        one = best.candidate
-        say(
-            f"{found.benchmark}, {where}: {_system(one)} ({one.round_id}), "
-            f"{one.accelerator_count} x {one.accelerator}: {one.score_min:,.2f} min, "
-            f"{best.cost:,.1f} {choice.cost.unit} (derived)"
-        )
-        ties = sum(row.is_tie for row in choice.options)
-        if ties:
-            say(f"Run noise alone cannot part it from {ties} other option(s).")
-    heads = {**_OPTIONS, **(_PRICED if choice.cost.prices else {})}
-    front = _some(answer, "is_on_front", [True], "options on the front: faster costs more")
+def _print_options(chosen: Chosen) -> None:
+    choice = chosen.choice
+    columns = {**_OPTION_COLUMNS, **(_PRICE_COLUMNS if choice.cost.prices else {})}
+    front = _with_value(
+        chosen.answer(), "is_on_front", True, "options on the Pareto front: faster costs more"
+    )
     if front.rows:
-        show(front, Format.table, None, (), heads)
-    rest = len(choice.options) - len(front.rows)
-    if rest:
-        say(f"{rest} other option(s) stand behind these; --format csv gives each with its reason.")
-    _outlook(found)
-    excluded = _some(answer, "status", ["excluded"], "excluded")
-    kinds = Counter(excluded.column("excluded_by"))
-    if excluded.rows:
-        counts = ", ".join(f"{kind} {count}" for kind, count in sorted(kinds.items()))
-        title = f"{len(excluded.rows)} excluded ({counts})"
-        cut = replace(excluded, rows=excluded.rows[:_SHOWN], title=title)
-        more = len(excluded.rows) - len(cut.rows)
-        hint = (f"{more} more with their reasons: --format csv",) if more else ()
-        show(cut, Format.table, None, hint, _EXCLUDED)
-    tell(notes)
-
-
-def _system(one: Candidate) -> str:
-    from gpurank.pages.report.words import system_of
-
-    return system_of({"submitter": one.submitter, "system_name": one.system_name})
-
-
-def _outlook(found: Chosen) -> None:
-    """What a longer deadline saves; where nothing fits, what is predicted to."""
-    unit = found.choice.cost.unit
-    for saving in found.choice.savings:
-        one = saving.candidate
+        show(front, Format.table, columns=columns)
+    other_count = len(choice.options) - len(front.rows)
+    if other_count:
         say(
-            f"With {saving.within_min:,.2f} min allowed, {_system(one)} "
-            f"({one.accelerator_count} x {one.accelerator}, {one.round_id}) saves "
-            f"{saving.saved:,.1f} {unit} ({saving.saved_share:.1%})."
+            f"{other_count} other option(s) are dominated by one of these; "
+            "--format csv lists each with its reason."
         )
-    if found.prediction is not None:
-        guess = found.prediction
-        interval = (
-            "interval unknown: too few were filed"
-            if guess.score_low_min is None
-            else f"90 % {guess.score_low_min:,.2f} to {guess.score_high_min:,.2f}"
-        )
-        doubts = [
-            *(["outside the counts filed with it"] if guess.is_extrapolated else []),
-            *([] if guess.is_likely else ["the deadline lies inside the interval"]),
-        ]
+
+
+def _print_savings(chosen: Chosen) -> None:
+    """What a longer deadline saves."""
+    for saving in chosen.choice.savings:
+        candidate = saving.candidate
         say(
-            f"Predicted ({guess.label}): {guess.accelerator_count} x {guess.accelerator} with the "
-            f"software of {guess.software_round_id}: {guess.score_min:,.2f} min ({interval}), "
-            f"{guess.cost:,.1f} {unit}" + (f"; {'; '.join(doubts)}" if doubts else "")
+            f"With {saving.within_min:,.2f} min allowed, {_system(candidate)} "
+            f"({candidate.accelerator_count} x {candidate.accelerator}, {candidate.round_id}) "
+            f"saves {saving.saved:,.1f} {chosen.choice.cost.unit} ({saving.saved_share:.1%})."
         )
-    elif found.prediction_missing_reason:
-        say(f"No prediction: {found.prediction_missing_reason}.")
 
 
-def _some(answer: Answer, column: str, values: list[object], title: str) -> Answer:
-    place = answer.columns.index(column)
-    rows = tuple(row for row in answer.rows if row[place] in values)
+def _print_prediction(chosen: Chosen) -> None:
+    """What is predicted to be within the limits where no published system is."""
+    prediction = chosen.prediction
+    if prediction is None:
+        if chosen.prediction_missing_reason:
+            say(f"No prediction: {chosen.prediction_missing_reason}.")
+        return
+    if prediction.score_low_min is None:
+        interval = "interval unknown: too few results"
+    else:
+        interval = f"90 % {prediction.score_low_min:,.2f} to {prediction.score_high_min:,.2f}"
+    doubts = []
+    if prediction.is_extrapolated:
+        doubts.append("outside the counts published with it")
+    if not prediction.is_likely:
+        doubts.append("the deadline lies inside the interval")
+    say(
+        f"Predicted ({prediction.label}): {prediction.accelerator_count} x "
+        f"{prediction.accelerator} with the software of {prediction.software_round_id}: "
+        f"{prediction.score_min:,.2f} min ({interval}), "
+        f"{prediction.cost:,.1f} {chosen.choice.cost.unit}" + "".join(f"; {d}" for d in doubts)
+    )
+
+
+def _print_excluded(chosen: Chosen) -> None:
+    excluded = _with_value(chosen.answer(), "status", "excluded", "excluded")
+    if not excluded.rows:
+        return
+    counts = sorted(Counter(excluded.column("excluded_by")).items())
+    counts_text = ", ".join(f"{limit} {count}" for limit, count in counts)
+    shown = replace(
+        excluded,
+        rows=excluded.rows[:_EXCLUDED_LIMIT],
+        title=f"{len(excluded.rows)} excluded ({counts_text})",
+    )
+    hidden_count = len(excluded.rows) - len(shown.rows)
+    notes = [f"{hidden_count} more with their reasons: --format csv"] if hidden_count else []
+    show(shown, Format.table, notes=notes, columns=_EXCLUDED_COLUMNS)
+
+
+def _system(candidate: Candidate) -> str:
+    return system_of({"submitter": candidate.submitter, "system_name": candidate.system_name})
+
+
+def _with_value(answer: Answer, column: str, value: object, title: str) -> Answer:
+    """Returns the rows that have a value in a column, under another title."""
+    position = answer.columns.index(column)
+    rows = tuple(row for row in answer.rows if row[position] == value)
     return replace(answer, rows=rows, title=title)

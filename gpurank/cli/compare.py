@@ -1,4 +1,4 @@
-"""The command that sets two results against each other, where that is allowed."""
+"""The command that compares two results, where the rules allow it."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Annotated
 import typer
 
 from gpurank.answers import comparison, explain
-from gpurank.cli.explore import Form, Output, notes_of, warehouse
+from gpurank.cli.options import Form, Output, footnotes_of, warehouse
 from gpurank.cli.output.answer import Format, show
 from gpurank.cli.output.completion import benchmarks, results_or_rounds
 
-_SHOWN = {
+_COLUMNS = {
     "result_id": "result",
     "accelerator": "accelerator",
     "accelerator_count": "count",
@@ -22,6 +22,16 @@ _SHOWN = {
     "division": "division",
     "availability": "availability",
 }
+_BASIS = (
+    "speed-up = minutes of the first result / minutes of this one; efficiency = "
+    "accelerator-minutes of the first / accelerator-minutes of this one (both derived, not "
+    "official metrics)."
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command()(compare)
 
 
 def compare(
@@ -29,44 +39,53 @@ def compare(
         str,
         typer.Argument(
             metavar="RESULT_A",
-            help="A result id; with -b, a round.",
+            help="A result id; with --benchmark, a round.",
             autocompletion=results_or_rounds,
         ),
     ],
     second: Annotated[
         str,
-        typer.Argument(metavar="RESULT_B", help="Another one.", autocompletion=results_or_rounds),
+        typer.Argument(
+            metavar="RESULT_B",
+            help="The result or round to compare with it.",
+            autocompletion=results_or_rounds,
+        ),
     ],
     benchmark: Annotated[
         str | None,
         typer.Option(
             "--benchmark",
             "-b",
-            help="Compare the first of two rounds' rankings.",
+            help="Compare the best result of this benchmark in two rounds.",
             autocompletion=benchmarks,
         ),
     ] = None,
     form: Form = Format.table,
     output: Output = None,
 ) -> None:
-    """Score, accelerator-minutes, speed-up and efficiency of the second result against the first.
+    """Compare two results: score, accelerator-minutes, speed-up and efficiency.
 
-    Refused, with the reason, where the two may not be compared; a soft break is warned of.
+    Refused, with the reason, where the rules of the rounds differ; a soft break only warns.
 
     Example: gpurank compare v3.0/xFusion/G5500V7x8xL40/resnet v4.0/Oracle/8xBM.GPU.H100.8/resnet
     Example: gpurank compare v3.0 v4.0 --benchmark resnet
     """
-    with warehouse() as con:
+    with warehouse() as connection:
         if benchmark is not None:
-            comparison.check(con, benchmark, first, second)
-            first = explain.result_at_rank(con, benchmark, first, 1)
-            second = explain.result_at_rank(con, benchmark, second, 1)
-        found = comparison.compare(con, first, second)
-        rounds = sorted(set(found.results.column("round_id")))
-        foot = notes_of(con, found.benchmark, None, rounds, found.results.column("division"))
-    basis = (
-        "speed-up = minutes of the first over its own; efficiency = accelerator-minutes of the "
-        "first over its own (both derived, not official metrics)."
-    )
-    told = [*(f"Warning: {text}." for text in found.warnings), *(f"{n}." for n in found.notes)]
-    show(found.results, form, output, (*told, basis, *foot), _SHOWN)
+            comparison.check(connection, benchmark, first, second)
+            first = explain.result_at_rank(connection, benchmark, first, 1)
+            second = explain.result_at_rank(connection, benchmark, second, 1)
+        compared = comparison.compare(connection, first, second)
+        results = compared.results
+        notes = [
+            *(f"Warning: {warning}." for warning in compared.warnings),
+            *(f"{note}." for note in compared.notes),
+            _BASIS,
+            *footnotes_of(
+                connection,
+                compared.benchmark,
+                sorted(set(results.column("round_id"))),
+                results.column("division"),
+            ),
+        ]
+    show(results, form, output, notes, _COLUMNS)

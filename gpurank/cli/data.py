@@ -1,4 +1,7 @@
-"""Commands that keep a data folder up to date over the years: watch, diff, prune."""
+"""Commands that look after a data folder: rounds, diff, prune, doctor.
+
+Each imports what it alone needs inside, so that the other commands start quickly.
+"""
 
 from __future__ import annotations
 
@@ -6,91 +9,60 @@ from typing import Annotated
 
 import typer
 
-from flows.prefect_runtime.session import orchestrated
-from gpurank.cli.explore import Form, Output
+from gpurank.answers.notes import footnotes
+from gpurank.cli.options import Form, Output
 from gpurank.cli.output.answer import Format, show
+from gpurank.declared.rounds import round_order
+from gpurank.errors import Exit
 from gpurank.settings import load
 
-Source = Annotated[
-    str | None,
-    typer.Option(
-        help="Mirror folder, or a template with {round}; default the public repositories.",
-        envvar="GPURANK_SOURCE",
-    ),
-]
-_CHANGES = {
+_ROUND_COLUMNS = {
+    "round_id": "round",
+    "version_id": "version",
+    "form": "form",
+    "source_commit": "commit",
+    "results": "results",
+    "quarantined": "quarantined",
+    "runs": "runs",
+    "issues": "issues",
+    "failed_versions": "failed",
+    "is_in_warehouse": "published",
+}
+_CHANGE_COLUMNS = {
     "kind": "kind",
     "subject_id": "what",
     "field_name": "field",
     "old_value": "before",
     "new_value": "after",
 }
-_FINDINGS = {
-    "round_id": "round",
-    "state": "state",
-    "commit": "commit",
-    "known_commit": "in use",
-    "message": "message",
-}
 
 
 def register(app: typer.Typer) -> None:
-    """Add the operating commands to the application."""
-    for command in (watch, diff, prune):
+    """Add these commands to the application."""
+    for command in (rounds, diff, prune, doctor):
         app.command()(command)
 
 
-def watch(
-    source: Source = None,
-    check: Annotated[
-        bool, typer.Option("--check", help="Only ask and show; change nothing.")
-    ] = False,
-    lambda_chips: Annotated[
-        float | None, typer.Option("--lambda", help="Chips a minute of waiting is worth.")
-    ] = None,
-    accept_shrink: Annotated[
-        bool, typer.Option("--accept-shrink", help="Publish though a table lost many rows.")
-    ] = False,
-    form: Form = Format.table,
-    output: Output = None,
-) -> None:
-    """Look for new rounds and changed ones, ingest those, analyze once, say what changed.
+def rounds(form: Form = Format.table, output: Output = None) -> None:
+    """List the rounds in the data folder: version, commit, results, quarantined, published or not.
 
-    Rounds that a source does not answer for are reported and left as they are.
-
-    Example: gpurank watch --check
-    Example: gpurank watch --source 'https://example.org/training_results_{round}.git'
+    Example: gpurank rounds --format json
     """
-    from flows.errors import WatchIncomplete
-    from gpurank.operations import watch_record as watching
-    from gpurank.store import remote
-    from gpurank.store.versions import now
-    from tasks.sources.resolve import available
-    from tasks.upkeep.watch import look
+    from gpurank.operations import health
 
-    settings = load(source=source, lambda_chips=lambda_chips, accept_shrink=accept_shrink)
-    if check:
-        remote.pull(settings)
-        started_at, findings = now(), look(settings)
-        show(watching.answer(findings), form, output, columns=_FINDINGS)
-        record = watching.WatchRecord(started_at, now(), settings.run_id, True, findings)
-        if record.unanswered:
-            raise WatchIncomplete(record)
-        return
-    available(settings.source)
-    with orchestrated(settings):
-        from flows.watch import watch as flow
-
-        flow(settings.source, settings.place, settings.lambda_chips, accept_shrink)
-    kept = watching.read(settings.watch_path)
-    show(watching.answer(kept.findings if kept else ()), form, output, columns=_FINDINGS)
+    answer = health.rounds(load())
+    if form is Format.table:
+        answer = answer.cut("source_commit", 12)
+    show(answer, form, output, columns=_ROUND_COLUMNS)
 
 
 def diff(
     round_id: Annotated[str, typer.Argument(metavar="ROUND", help="For example v5.1.")],
     first: Annotated[
         str | None,
-        typer.Option("--from", help="Version id or commit (a prefix will do); default: before."),
+        typer.Option(
+            "--from", help="Version id or commit, or its beginning; default: the one before --to."
+        ),
     ] = None,
     second: Annotated[
         str | None, typer.Option("--to", help="Version id or commit; default: the one in use.")
@@ -98,53 +70,78 @@ def diff(
     form: Form = Format.table,
     output: Output = None,
 ) -> None:
-    """What changed in a round between two of its versions; by default the two newest.
+    """Show what changed in a round between two of its versions; by default the two newest.
 
-    Edited system descriptions (one row a field), results added, withdrawn or renamed, changed
+    Edited system descriptions (one row per field), results added, withdrawn or renamed, changed
     scores, moved ranks.
 
     Example: gpurank diff v5.1
     Example: gpurank diff v5.1 --from 504c3b50 --to 888b59ab --format csv
     """
-    from gpurank.answers.notes import footnotes
-    from gpurank.declared.rounds import round_order
     from gpurank.store import remote
     from tasks.upkeep.diff import difference
 
     round_order(round_id)
     settings = load()
     remote.pull(settings)
-    found = difference(round_id, first, second, settings)
-    show(found.answer, form, output, footnotes(None, found.sources), _CHANGES)
+    changes = difference(round_id, first, second, settings)
+    show(changes.answer, form, output, footnotes(None, changes.sources), _CHANGE_COLUMNS)
 
 
 def prune(
-    keep: Annotated[int, typer.Option(help="Published versions to keep a round.", min=1)] = 5,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would go.")] = False,
+    keep: Annotated[
+        int, typer.Option(help="How many published versions of each round to keep.", min=1)
+    ] = 5,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only show what would be removed.")
+    ] = False,
     form: Form = Format.table,
     output: Output = None,
 ) -> None:
-    """Remove old versions of rounds; never the one in use, never one the warehouse was built of.
+    """Remove old versions of rounds, never one that is in use or that the warehouse was built from.
 
-    With fewer than two kept, the next `gpurank analyze` cannot tell what changed.
+    If fewer than two are kept, the next `gpurank analyze` cannot say what changed.
 
     Example: gpurank prune --keep 3 --dry-run
     """
     from gpurank.store import remote
     from gpurank.store.run_lock import writing
     from gpurank.store.versions import Store
-    from tasks.upkeep import prune as retention
+    from tasks.upkeep import prune as pruning
 
     settings = load()
     if dry_run or not (settings.remote or settings.home.is_dir()):
         remote.pull(settings)
-        chosen = retention.candidates(settings, keep)
+        old_versions = pruning.candidates(settings, keep)
     else:
-        name = "gpurank prune"
-        with writing(settings.lock_path, name), remote.claimed(settings, name):
+        owner = "gpurank prune"
+        with writing(settings.lock_path, owner), remote.claimed(settings, owner):
             remote.pull(settings)
             Store(settings.raw_dir).sweep()
             remote.sweep(settings)
-            chosen = retention.candidates(settings, keep)
-            retention.remove(settings, chosen)
-    show(retention.answer(chosen, dry_run), form, output)
+            old_versions = pruning.candidates(settings, keep)
+            pruning.remove(settings, old_versions)
+    show(pruning.answer(old_versions, dry_run), form, output)
+
+
+def doctor(
+    form: Form = Format.table,
+    output: Output = None,
+    max_age: Annotated[
+        float | None,
+        typer.Option(help="Fail if the last watch is older than this many days.", min=0),
+    ] = None,
+) -> None:
+    """Check the installation and the data folder: versions, space, lock, store, age, warehouse.
+
+    Exit code 7 if any check is bad, so that a monitor can call it.
+
+    Example: gpurank doctor
+    Example: gpurank doctor --json --max-age 9
+    """
+    from gpurank.operations import health
+
+    answer = health.examine(load(), max_age)
+    show(answer, form, output)
+    if "bad" in answer.column("state"):
+        raise typer.Exit(Exit.STORAGE)

@@ -1,26 +1,65 @@
-"""The front door. Each command is one flow or one question; heavy imports stay inside them."""
+"""The command line: commands, console options, exit codes. Each command is a flow or a question."""
 
 from __future__ import annotations
 
-import os
+import functools
+import inspect
 import sys
 import traceback
+from collections.abc import Callable
+from dataclasses import replace
 from enum import StrEnum
-from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from flows.prefect_runtime.session import is_debug, orchestrated
-from gpurank.cli import anywhere
-from gpurank.cli import choose as cli_choose
-from gpurank.cli import compare as cli_compare
-from gpurank.cli import data as cli_operate
-from gpurank.cli import explore as cli_read
-from gpurank.cli import export as cli_export
-from gpurank.cli import own_runs as cli_mine
-from gpurank.cli import publish as cli_report
-from gpurank.settings import Settings, load
+from flows import logs
+from flows.console import Console, current_console, set_console
+from gpurank.cli import choose, compare, data, explore, own_runs, pipeline, publish
+from gpurank.cli.options import Form
+from gpurank.cli.output.answer import Format
+from gpurank.errors import explain
+from gpurank.settings import SettingsError
+from gpurank.terminal_safety import say
+
+
+class LogFormat(StrEnum):
+    """How progress and errors are written to stderr."""
+
+    text = "text"
+    json = "json"
+
+
+_PANEL = "Progress and errors"
+Quiet = Annotated[
+    bool, typer.Option("--quiet", help="No progress on stderr.", rich_help_panel=_PANEL)
+]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", help="Also show Prefect's log.", rich_help_panel=_PANEL)
+]
+Debug = Annotated[
+    bool, typer.Option("--debug", help="Show tracebacks and all logs.", rich_help_panel=_PANEL)
+]
+LogForm = Annotated[
+    LogFormat | None,
+    typer.Option(
+        "--log-format",
+        help="Write them as text or as JSON lines.",
+        show_default=False,
+        rich_help_panel=_PANEL,
+    ),
+]
+LogFormOrVariable = Annotated[
+    LogFormat | None,
+    typer.Option(
+        "--log-format",
+        help="Write them as text (default) or as JSON lines.",
+        envvar="GPURANK_LOG_FORMAT",
+        show_default=False,
+        rich_help_panel=_PANEL,
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Short for --format json.")]
 
 app = typer.Typer(
     name="gpurank",
@@ -31,262 +70,140 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 done · 1 some rounds failed · 2 usage · 3 source · 4 validation · "
     "5 another run holds the data folder · 6 no such data · 7 storage · 8 not comparable · "
-    "70 our fault · 130 interrupted.",
+    "70 internal error · 130 interrupted.",
 )
-facts_app = typer.Typer(help="Rebuild the facts that ship with gpurank.", no_args_is_help=True)
-app.add_typer(facts_app, name="facts", hidden=True)
-cli_read.register(app)
-cli_operate.register(app)
-cli_choose.register(app)
-cli_mine.register(app)
-cli_report.register(app)
-cli_export.register(app)
-app.command()(cli_compare.compare)
 
 
-class LogFormat(StrEnum):
-    """How progress and errors are written."""
+def _print_version(is_asked: bool) -> None:
+    if is_asked:
+        from importlib.metadata import version  # slow to import
 
-    text = "text"
-    json = "json"
-
-
-Source = Annotated[
-    str | None,
-    typer.Option(
-        help="Mirror folder, archive, Git URL or path, or a template with {round}.",
-        envvar="GPURANK_SOURCE",
-    ),
-]
-Rounds = Annotated[str, typer.Option(help="v2.0,v3.0 or v1.0..v5.0 or all.")]
-Workers = Annotated[
-    int | None,
-    typer.Option(
-        help="Processes that read rounds or analyse benchmarks; default: the cores.", min=1
-    ),
-]
-Bootstraps = Annotated[
-    int | None,
-    typer.Option(
-        help="Resamples that tell how stable a finding is (default 500, 100 and 200 for "
-        "selection, clusters and fleet law); 0: none, what depends on them is empty.",
-        min=0,
-    ),
-]
-Lambda = Annotated[
-    float | None,
-    typer.Option("--lambda", help="What a minute of waiting is worth, in chips (default 8)."),
-]
-
-Shrink = Annotated[
-    bool,
-    typer.Option("--accept-shrink", help="Publish though a table lost more rows than allowed."),
-]
+        print(f"gpurank {version('gpurank')}")
+        raise typer.Exit
 
 
 @app.callback()
-def common(
-    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks and all logs.")] = False,
-    log_format: Annotated[
-        LogFormat, typer.Option(help="Progress and errors on stderr.", envvar="GPURANK_LOG_FORMAT")
-    ] = LogFormat.text,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress on stderr.")] = False,
-    verbose: Annotated[bool, typer.Option("--verbose", help="The orchestrator's log too.")] = False,
+def gpurank(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Show the version and exit.", is_eager=True, callback=_print_version
+        ),
+    ] = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    debug: Debug = False,
+    log_format: LogFormOrVariable = None,
 ) -> None:
     """Select, cluster and rank accelerator configurations from published training benchmarks.
 
     GPURANK_HOME names the data folder (default ./data). Results go to stdout, progress to stderr.
+
+    --quiet, --verbose, --debug and --log-format may also follow the command.
     """
-    os.environ["GPURANK_LOG_FORMAT"] = log_format.value
-    anywhere.set_loudness(quiet, verbose)
+    _add_to_console(quiet, verbose, debug, log_format)
 
 
-@app.command()
-def run(
-    source: Source = None,
-    rounds: Rounds = "all",
-    workers: Workers = None,
-    lambda_chips: Lambda = None,
-    accept_shrink: Shrink = False,
-    bootstraps: Bootstraps = None,
-) -> None:
-    """Ingest rounds and build the warehouse; without --source, from the shipped facts.
+def _add_to_console(quiet: bool, verbose: bool, debug: bool, log_format: LogFormat | None) -> None:
+    """Add options to those of this process's console.
 
-    Example: gpurank run
-    Example: gpurank run --source mirror/ --rounds v4.0,v4.1
+    Raises:
+        SettingsError: both quiet and verbose.
     """
-    settings = load(None, source, workers, lambda_chips, accept_shrink, bootstraps)
-    _backfill(settings, rounds, use_shipped=settings.source is None)
-
-
-@app.command()
-def backfill(
-    source: Source = None,
-    rounds: Rounds = "all",
-    workers: Workers = None,
-    lambda_chips: Lambda = None,
-    accept_shrink: Shrink = False,
-    bootstraps: Bootstraps = None,
-) -> None:
-    """Ingest many rounds side by side (default: from the public repositories), then analyze.
-
-    Example: gpurank backfill --rounds v1.0..v5.0
-    Example: gpurank backfill --source 'https://example.org/results_{round}.git' --rounds v4.1
-    """
-    settings = load(None, source, workers, lambda_chips, accept_shrink, bootstraps)
-    _backfill(settings, rounds, use_shipped=False)
-
-
-@app.command()
-def ingest(
-    round_id: Annotated[str, typer.Argument(metavar="ROUND", help="For example v4.0.")],
-    source: Source = None,
-    accept_shrink: Shrink = False,
-) -> None:
-    """Bring one round up to date in the store; `gpurank analyze` then builds the warehouse of it.
-
-    Example: gpurank ingest v5.0 --source mirror/
-    """
-    from gpurank.declared.rounds import round_order
-    from tasks.sources.resolve import resolve
-
-    settings = load(source=source, accept_shrink=accept_shrink)
-    round_order(round_id)
-    resolve(round_id, settings.source)
-    with orchestrated(settings):
-        from flows.ingest import ingest as flow
-
-        flow(round_id, settings.source, settings.place, settings.accept_shrink)
-
-
-@app.command()
-def analyze(
-    lambda_chips: Lambda = None,
-    accept_shrink: Shrink = False,
-    as_of: cli_read.AsOf = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Another DuckDB file to build.")
-    ] = None,
-    bootstraps: Bootstraps = None,
-    workers: Workers = None,
-) -> None:
-    """Build the warehouse of every ingested round: select, cluster, rank, publish.
-
-    Example: gpurank analyze --lambda 16
-    Example: gpurank analyze --bootstraps 0
-    Example: gpurank analyze --as-of 2025-11-15 --output november.duckdb
-    """
-    from gpurank.answers.warehouse import NoData
-    from gpurank.settings import SettingsError
-    from gpurank.store.history import moment
-    from gpurank.store.versions import Store
-
-    settings = load(None, None, workers, lambda_chips, accept_shrink, bootstraps)
-    if as_of is not None:
-        moment(as_of)
-        if output is None:
-            raise SettingsError("--as-of needs --output: the warehouse in use is never of the past")
-    if settings.remote is None and not Store(settings.raw_dir).rounds():
-        raise NoData(f"no round has been ingested into {settings.home}; `gpurank run` does both")
-    with orchestrated(settings):
-        from flows.analyze import analyze as flow
-
-        target = str(output.absolute()) if output else None
-        flow(
-            settings.place, settings.lambda_chips, accept_shrink, as_of, target,
-            settings.bootstraps, settings.workers,
-        )  # fmt: skip
-
-
-@facts_app.command("build")
-def facts_build(
-    source: Annotated[str, typer.Option(help="Where the rounds are; as in `gpurank run`.")],
-    rounds: Rounds = "all",
-    target: Annotated[
-        Path | None, typer.Option(help="The warehouse/ folder to write into; default: ours.")
-    ] = None,
-) -> None:
-    """Ingest rounds, reduce their events to what facts point at, and write warehouse/facts.
-
-    Example: gpurank facts build --source mirror/ --rounds v0.5..v5.0
-    """
-    from gpurank.store.versions import Store
-    from tasks.ingest import shipped
-
-    settings = load(source=source)
-    names = shipped.selected(rounds, settings, use_shipped=False)
-    _backfill(settings, rounds, use_shipped=False, then_analyze=False)
-    folder = target or shipped.facts_dir().parent
-    made = shipped.build(names, Store(settings.raw_dir), folder)
-    total = sum(path.stat().st_size for path in (folder / "facts").rglob("*.*"))
-    print(f"{len(made)} rounds, {total:,} bytes in {folder / 'facts'}", file=sys.stderr)
-
-
-def _backfill(
-    settings: Settings, rounds: str, use_shipped: bool, then_analyze: bool = True
-) -> None:
-    from tasks.ingest import shipped
-
-    shipped.selected(rounds, settings, use_shipped)
-    with orchestrated(settings):
-        from flows.backfill import backfill as flow
-        from flows.prefect_runtime.task_runner import task_runner
-
-        flow.with_options(task_runner=task_runner(settings.workers))(
-            rounds,
-            settings.source,
-            settings.place,
-            use_shipped,
-            settings.lambda_chips,
-            then_analyze,
-            settings.accept_shrink,
-            settings.bootstraps,
-            settings.workers,
+    console = current_console()
+    # The option --verbose overrides GPURANK_QUIET of the environment, but not --quiet.
+    is_quiet_by_option = quiet or (console.is_quiet and not Console.from_environment().is_quiet)
+    is_verbose = verbose or console.is_verbose
+    if is_quiet_by_option and is_verbose:
+        raise SettingsError("give --quiet or --verbose, not both")
+    set_console(
+        replace(
+            console,
+            is_quiet=(quiet or console.is_quiet) and not is_verbose,
+            is_verbose=is_verbose,
+            is_json=console.is_json if log_format is None else log_format is LogFormat.json,
+            is_debug=debug or console.is_debug,
         )
+    )
+
+
+def _with_console_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns the command with the console options added, and --json where it has --format."""
+
+    def run(
+        *,
+        quiet: Quiet = False,
+        verbose: Verbose = False,
+        debug: Debug = False,
+        log_format: LogForm = None,
+        **options: Any,
+    ) -> Any:
+        _add_to_console(quiet, verbose, debug, log_format)
+        if options.pop("is_json", False):
+            options["form"] = Format.json
+        return command(**options)
+
+    parameters = list(inspect.signature(command, eval_str=True).parameters.values())
+    if any(parameter.annotation == Form for parameter in parameters):
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        parameters.append(inspect.Parameter("is_json", keyword, default=False, annotation=Json))
+    added = inspect.signature(run, eval_str=True).parameters.values()
+    parameters += [parameter for parameter in added if parameter.name != "options"]
+    functools.update_wrapper(run, command)
+    # Typer reads both: the options in their order, and their types.
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return run
+
+
+def _add_console_options(commands: typer.Typer) -> None:
+    for command in commands.registered_commands:
+        if command.callback is not None:
+            command.callback = _with_console_options(command.callback)
+    for group in commands.registered_groups:
+        if group.typer_instance is not None:
+            _add_console_options(group.typer_instance)
+
+
+_HELP_PANELS = (
+    ("Build the warehouse", (pipeline,)),
+    ("Ask the warehouse", (explore, choose, compare, own_runs)),
+    ("Publish", (publish,)),
+    ("Look after the data folder", (data,)),
+)
+
+
+def _register_commands() -> None:
+    """Add every command to the application, under its heading in the help."""
+    for panel, modules in _HELP_PANELS:
+        first = len(app.registered_commands)
+        for module in modules:
+            module.register(app)
+        for command in app.registered_commands[first:]:
+            command.rich_help_panel = panel
+    _add_console_options(app)
+
+
+_register_commands()
 
 
 def main() -> None:
     """Run a command; any error becomes one message and an exit code."""
-    if "--debug" in sys.argv[1:]:
-        # Accepted anywhere: people add it to the end of the command that failed.
-        sys.argv = [sys.argv[0], *(item for item in sys.argv[1:] if item != "--debug")]
-        os.environ["GPURANK_DEBUG"] = "1"
-    _log_format_first()
-    sys.argv = [sys.argv[0], *anywhere.arranged(sys.argv[1:])]
+    set_console(Console.from_environment())
     try:
         app()
     except SystemExit:
         raise
     except BaseException as error:
-        from flows.errors import explain
-
-        if is_debug():
+        console = current_console()
+        if console.is_debug:
             traceback.print_exc()
         code, message = explain(error)
-        _tell(int(code), message)
+        if console.is_json:
+            logs.write("error", message, exit_code=int(code))
+        else:
+            say(f"gpurank: {message}", sys.stderr)
         sys.exit(int(code))
-
-
-def _log_format_first() -> None:
-    """Accept --log-format anywhere, as --debug: it is added to a line of a crontab at its end."""
-    for form in LogFormat:
-        for words in (["--log-format", form.value], [f"--log-format={form.value}"]):
-            for place in range(1, len(sys.argv)):
-                if sys.argv[place : place + len(words)] == words:
-                    del sys.argv[place : place + len(words)]
-                    os.environ["GPURANK_LOG_FORMAT"] = form.value
-                    return
-
-
-def _tell(code: int, message: str) -> None:
-    if os.environ.get("GPURANK_LOG_FORMAT") == "json":
-        from flows import logs
-
-        logs.write("error", message, exit_code=code)
-    else:
-        from flows.terminal_safety import say
-
-        say(f"gpurank: {message}", sys.stderr)
 
 
 if __name__ == "__main__":

@@ -1,28 +1,42 @@
-"""Commands that make pages: the report, and showing it."""
+"""Commands that publish: report, open, export."""
 
 from __future__ import annotations
 
 import sys
+import webbrowser
+from datetime import UTC, date, datetime
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from gpurank.answers.warehouse import NoData
 from gpurank.settings import load
 
-Folder = Annotated[
-    Path | None, typer.Option("--out", "-o", help="Folder; default GPURANK_HOME/report.")
+ReportFolder = Annotated[
+    Path | None,
+    typer.Option("--out", "-o", help="Folder of the report; default: GPURANK_HOME/report."),
 ]
 
 
+class FileFormat(StrEnum):
+    """Formats of an export."""
+
+    parquet = "parquet"
+    csv = "csv"
+    both = "both"
+
+
 def register(app: typer.Typer) -> None:
-    """Add the report's commands to the application."""
+    """Add these commands to the application."""
     app.command()(report)
     app.command("open")(open_report)
+    app.command()(export)
 
 
 def report(
-    out: Folder = None,
+    out: ReportFolder = None,
     hold: Annotated[
         bool,
         typer.Option(help="Leave out rounds until two weeks after their publication."),
@@ -33,28 +47,22 @@ def report(
     Example: gpurank report
     Example: gpurank report --out public/
     """
-    from datetime import UTC, datetime
-
-    from tasks.outputs.report import write_report
+    from tasks.outputs.report import write_report  # imports polars
 
     settings = load()
     folder = (out or settings.home / "report").absolute()
-    made = write_report(settings, folder, datetime.now(UTC).date() if hold else None)
-    print(f"{made.page_count:,} pages, {made.byte_count:,} bytes", file=sys.stderr)
-    if made.held:
-        print(f"left out for now: {made.held}; --no-hold shows them", file=sys.stderr)
-    print(made.index)
+    written = write_report(settings, folder, _today() if hold else None)
+    print(f"{written.page_count:,} pages, {written.byte_count:,} bytes", file=sys.stderr)
+    if written.held:
+        print(f"left out for now: {written.held}; --no-hold includes them", file=sys.stderr)
+    print(written.index)
 
 
-def open_report(out: Folder = None) -> None:
-    """Show the report in a web browser; prints its path where there is none.
+def open_report(out: ReportFolder = None) -> None:
+    """Show the report in a web browser; prints its path if no browser starts.
 
     Example: gpurank open
     """
-    import webbrowser
-
-    from gpurank.answers.warehouse import NoData
-
     index = (out or load().home / "report").absolute() / "index.html"
     if not index.is_file():
         raise NoData(f"there is no report at {index}; `gpurank report` writes one")
@@ -65,3 +73,37 @@ def open_report(out: Folder = None) -> None:
     if not is_shown:
         print("no browser could be started; open this file in one", file=sys.stderr)
     print(index)
+
+
+def export(
+    out: Annotated[
+        Path,
+        typer.Option("--out", "-o", help="Folder to write to; an earlier export is replaced."),
+    ],
+    form: Annotated[FileFormat, typer.Option("--format", "-f", help="File format.")] = (
+        FileFormat.both
+    ),
+    hold: Annotated[
+        bool,
+        typer.Option(help="Refuse until two weeks after a round's publication."),
+    ] = True,
+) -> None:
+    """Write all tables as Parquet and CSV, with Croissant and Frictionless metadata.
+
+    Example: gpurank export --out open-data
+    Example: gpurank export --out open-data --format parquet
+    """
+    from tasks.outputs.export import FORMATS, export  # imports pyarrow
+
+    formats = FORMATS if form is FileFormat.both else (form.value,)
+    written = export(load(), out.absolute(), formats, _today() if hold else None)
+    print(
+        f"{written.table_count} tables, {written.row_count:,} rows, {written.byte_count:,} bytes",
+        file=sys.stderr,
+    )
+    print(written.folder)
+
+
+def _today() -> date:
+    """Returns the date in UTC."""
+    return datetime.now(UTC).date()

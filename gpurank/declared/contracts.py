@@ -17,6 +17,7 @@ import pyarrow as pa
 import yaml
 
 from gpurank.declared.column_types import COLUMN_TYPES, ColumnType
+from gpurank.errors import GpurankError
 
 Severity = Literal["critical", "warning"]
 
@@ -33,7 +34,7 @@ _COLUMN_LIST_ARGUMENTS = ("column_list", "column_set")
 RUN_ID = "run_id"
 
 
-class ContractError(ValueError):
+class ContractError(GpurankError, ValueError):
     """A contract cannot be read. The message names the file, the entry and what is allowed."""
 
 

@@ -10,6 +10,7 @@ from dataclasses import asdict
 from typing import Any
 
 from gpurank.declared.rounds import Rounds, round_order
+from gpurank.errors import GpurankError
 
 Row = dict[str, Any]
 
@@ -33,7 +34,7 @@ _ENTRIES = {
 }  # fmt: skip
 
 
-class CorrectionError(ValueError):
+class CorrectionError(GpurankError, ValueError):
     """A correction cannot be read. The message names the record and what is allowed."""
 
 

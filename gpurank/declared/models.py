@@ -20,13 +20,18 @@ from typing import Any
 import duckdb
 
 from gpurank.declared.contracts import contracts
+from gpurank.errors import Exit, GpurankError
 
 _LAYER_FOLDER = re.compile(r"(\d+)_([a-z]+)")
 _SOURCE_SCHEMAS = frozenset({"raw", "lookup", "identity", "analysis"})
 
 
-class ModelError(ValueError):
+class ModelError(GpurankError, ValueError):
     """A SQL model cannot be used. The message names the file and what to change."""
+
+    exit_code = Exit.VALIDATION
+
+    exit_code = Exit.VALIDATION
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,13 +15,19 @@ from typing import Any, Literal
 
 import yaml
 
+from gpurank.errors import Exit, GpurankError
+
 _ROUND = re.compile(r"v(\d+)\.(\d+)")
 # Two rounds are published a year.
 _MONTHS_BETWEEN_ROUNDS = 6
 
 
-class UnknownRound(ValueError):
+class UnknownRound(GpurankError, ValueError):
     """A round name is not of the form ``vX.Y``, or a selection names no round."""
+
+    exit_code = Exit.USAGE
+
+    exit_code = Exit.USAGE
 
 
 @dataclass(frozen=True, slots=True)

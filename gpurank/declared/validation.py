@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpurank.declared.contracts import Check, Contract, Severity
+from gpurank.errors import Exit, GpurankError
 
 IMPLIED_WHY: Mapping[str, str] = {
     "readable": "a table that is absent or unreadable cannot be checked at all",
@@ -86,8 +87,12 @@ class ValidationReport:
         return not self.critical_failures and self.declared_count == self.evaluated_count
 
 
-class ValidationFailed(Exception):
+class ValidationFailed(GpurankError):
     """A critical check failed. ``report`` holds the results of all checks."""
+
+    exit_code = Exit.VALIDATION
+
+    exit_code = Exit.VALIDATION
 
     def __init__(self, report: ValidationReport) -> None:
         failures = report.critical_failures
@@ -104,6 +109,13 @@ class ValidationFailed(Exception):
             "nothing was published, the last good data stay in use\n" + "\n".join(lines)
         )
         self.report = report
+
+    @property
+    def hint(self) -> str:
+        """How to publish although rows are missing, where that is what failed."""
+        if any(failure.check == "shrink" for failure in self.report.critical_failures):
+            return "if rows were withdrawn on purpose, run again with --accept-shrink"
+        return ""
 
 
 def issue_rows(report: ValidationReport) -> list[dict[str, Any]]:

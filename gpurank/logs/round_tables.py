@@ -19,6 +19,7 @@ import pyarrow as pa
 from gpurank.declared.code_hash import hash_of_code
 from gpurank.declared.contracts import contract
 from gpurank.declared.rounds import BenchmarkRule, Round, Rounds, declared_rounds
+from gpurank.errors import Exit, GpurankError
 from gpurank.logs.convergence_scaling import Scaling
 from gpurank.logs.folders import Folders
 from gpurank.logs.issues import Issues
@@ -54,8 +55,10 @@ MapChunks: TypeAlias = Callable[
 ]
 
 
-class ReconciliationError(RuntimeError):
+class ReconciliationError(GpurankError, RuntimeError):
     """The counts of what was seen and what was written differ: an error of the reader."""
+
+    exit_code = Exit.VALIDATION
 
 
 def read_round(

@@ -14,6 +14,7 @@ from typing import Literal
 
 import numpy as np
 
+from gpurank.errors import Exit, GpurankError
 from gpurank.method.pareto import pareto_front
 from gpurank.method.prices import Price
 from gpurank.method.settings import MethodSettings
@@ -25,8 +26,12 @@ _TIE_QUANTILE = MethodSettings().tie_quantile
 _MINUTES = {"d": 1440.0, "h": 60.0, "m": 1.0, "s": 1 / 60}
 
 
-class ChoiceError(ValueError):
+class ChoiceError(GpurankError, ValueError):
     """A limit or a cost that cannot be used; the message says how to write it."""
+
+    exit_code = Exit.USAGE
+
+    exit_code = Exit.USAGE
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,12 +14,18 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
+from gpurank.errors import Exit, GpurankError
+
 COLUMNS = ("accelerator", "provider", "region", "per_hour", "currency", "date", "source")
 _MAX_SIZE_B = 4 << 20
 
 
-class PriceError(ValueError):
+class PriceError(GpurankError, ValueError):
     """A price list that cannot be used; the message names the row and what to do."""
+
+    exit_code = Exit.USAGE
+
+    exit_code = Exit.USAGE
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
+from gpurank.errors import Exit, GpurankError
 from gpurank.settings import DEFAULT_LAMBDA, Settings
 
 
-class MethodError(ValueError):
+class MethodError(GpurankError, ValueError):
     """An input or a setting that the method cannot work with."""
+
+    exit_code = Exit.USAGE
+
+    exit_code = Exit.USAGE
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,8 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from gpurank.errors import Exit, GpurankError
+
 
 @dataclass(frozen=True, slots=True)
 class Owner:
@@ -44,11 +46,13 @@ class Owner:
         )
 
 
-class LockHeld(RuntimeError):
+class LockHeld(GpurankError, RuntimeError):
     """Another run is writing to this data folder.
 
     ``place`` is the lock file, or the address of a folder on an object store.
     """
+
+    exit_code = Exit.LOCKED
 
     def __init__(
         self,

@@ -20,14 +20,17 @@ from pathlib import Path
 from typing import Any
 
 from gpurank.declared.rounds import UnknownRound, round_order
+from gpurank.errors import Exit, GpurankError
 
 MANIFEST = "manifest.json"
 _JOURNAL = "published.json"
 _TEMPORARY = ".building-"
 
 
-class StoreError(RuntimeError):
+class StoreError(GpurankError, RuntimeError):
     """The store is damaged or holds something that does not fit its manifest."""
+
+    exit_code = Exit.STORAGE
 
 
 @dataclass(frozen=True, slots=True)

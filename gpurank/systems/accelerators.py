@@ -19,6 +19,7 @@ from typing import Any
 import polars as pl
 
 from gpurank.declared.rounds import round_order
+from gpurank.errors import Exit, GpurankError
 from gpurank.systems.spellings import (
     BLANK,
     LONGEST,
@@ -266,8 +267,10 @@ def identify_accelerator(
     return Match("unresolved", {}, _closest_model(text, stated.key))
 
 
-class UnknownAcceleratorError(ValueError):
+class UnknownAcceleratorError(GpurankError, ValueError):
     """A name that means no known accelerator; the message names the closest one."""
+
+    exit_code = Exit.USAGE
 
 
 def canonical_accelerator(text: str) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpurank.declared.contracts import RUN_ID, Contract, contract, version_contracts
 from gpurank.declared.rounds import round_order
+from gpurank.errors import Exit, GpurankError
 from gpurank.store.versions import read_manifest
 
 if TYPE_CHECKING:
@@ -34,8 +35,12 @@ _TABLES_WITHOUT_RUN_ID_COMMENT = """
 """
 
 
-class LoadError(RuntimeError):
+class LoadError(GpurankError, RuntimeError):
     """The warehouse cannot be loaded. The message names the cause and what to do."""
+
+    exit_code = Exit.VALIDATION
+
+    exit_code = Exit.VALIDATION
 
 
 @dataclass(frozen=True, slots=True)

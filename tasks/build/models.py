@@ -6,14 +6,19 @@ from typing import TYPE_CHECKING
 
 from gpurank.declared.contracts import RUN_ID, Contract, contract, layer_contracts
 from gpurank.declared.models import Model, layer_models
+from gpurank.errors import Exit, GpurankError
 from tasks.build.load import create_empty, one_commit
 
 if TYPE_CHECKING:
     import duckdb
 
 
-class ModelRunError(RuntimeError):
+class ModelRunError(GpurankError, RuntimeError):
     """A model failed, or returns other columns than its contract declares."""
+
+    exit_code = Exit.VALIDATION
+
+    exit_code = Exit.VALIDATION
 
 
 def run_layer(con: duckdb.DuckDBPyConnection, layer: str) -> dict[str, int]:

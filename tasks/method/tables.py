@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from gpurank.declared.contracts import contract
+from gpurank.errors import GpurankError
 
 if TYPE_CHECKING:
     import duckdb
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 Rows = dict[str, list[dict[str, Any]]]
 
 
-class MissingInput(RuntimeError):
+class MissingInput(GpurankError, RuntimeError):
     """The warehouse lacks a table that the method reads."""
 
 

@@ -18,6 +18,7 @@ from gpurank.answers.notes import Source, footnotes
 from gpurank.answers.warehouse import NoData, ask, open_warehouse
 from gpurank.declared.contracts import Contract, layer_contracts
 from gpurank.declared.rounds import round_order
+from gpurank.errors import Exit, GpurankError
 from gpurank.pages.check import footnote_gaps
 from gpurank.pages.export_metadata import (
     File,
@@ -40,8 +41,12 @@ _LAYERS = ("core", "marts")
 _ORIGINS = "origins.json"
 
 
-class ExportError(RuntimeError):
+class ExportError(GpurankError, RuntimeError):
     """The export cannot be written to this folder, or may not be published yet."""
+
+    exit_code = Exit.STORAGE
+
+    exit_code = Exit.STORAGE
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """Writes the report: each page to a temporary name first, then into place."""
 
 from __future__ import annotations
+from gpurank.errors import Exit, GpurankError
 
 import os
 from collections.abc import Mapping, Sequence
@@ -20,8 +21,10 @@ from gpurank.store.embargo import held
 _MARK = f'<meta name="generator" content="{GENERATOR}">'
 
 
-class ReportError(RuntimeError):
+class ReportError(GpurankError, RuntimeError):
     """A page would break the rules of publishing; nothing was written."""
+
+    exit_code = Exit.VALIDATION
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
+from gpurank.errors import Exit, GpurankError
+
 #: Longest path in characters; no file system accepts a longer one.
 PATH_LIMIT = 4096
 
@@ -17,8 +19,12 @@ _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _COMMIT_SUFFIX = re.compile(r"-([0-9a-f]{7,64})$")
 
 
-class SourceError(ValueError):
+class SourceError(GpurankError, ValueError):
     """A source cannot be used; the message says what is wrong, where, and what to do."""
+
+    exit_code = Exit.SOURCE
+
+    exit_code = Exit.SOURCE
 
 
 class SourceMissing(SourceError):

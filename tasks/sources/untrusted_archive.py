@@ -11,6 +11,7 @@ from io import BufferedReader, RawIOBase
 from pathlib import Path
 from typing import IO, Any, cast
 
+from gpurank.errors import GpurankError
 from gpurank.logs.source_files import MIB, readable_path
 from tasks.sources.base import PATH_LIMIT, SourceError
 
@@ -36,7 +37,7 @@ _LONG_HEADERS = (
 )
 
 
-class Refused(Exception):
+class Refused(GpurankError):
     """Says what is wrong with an archive; explain_errors makes it a SourceError with the path."""
 
 

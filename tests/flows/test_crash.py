@@ -134,7 +134,7 @@ def test_open_readers_keep_what_they_opened(mirror: Path, tmp_path: Path) -> Non
 def test_a_round_that_shrank_by_much_is_published_only_on_request(
     mirror: Path, tmp_path: Path
 ) -> None:
-    from flows.errors import Exit, explain
+    from gpurank.errors import Exit, explain
 
     settings = load(home=tmp_path / "home", source=str(mirror), environ={})
     good = ingest_round("v3.0", settings)
@@ -156,7 +156,7 @@ def test_a_round_that_shrank_by_much_is_published_only_on_request(
 def test_a_full_disk_is_told_and_changes_nothing(
     mirror: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from flows.errors import Exit, explain
+    from gpurank.errors import Exit, explain
 
     settings = load(home=tmp_path / "home", source=str(mirror), environ={})
     ingest_round("v3.0", settings)

@@ -21,7 +21,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from flows.errors import Exit, explain
+from gpurank.errors import Exit, explain
 from gpurank.settings import Settings, load
 from gpurank.store.run_lock import writing
 from gpurank.store.versions import Store

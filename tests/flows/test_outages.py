@@ -87,8 +87,8 @@ def test_no_outage_withdraws_anything(
     orchestrator: None,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from flows.errors import Exit, explain
     from flows.watch import watch
+    from gpurank.errors import Exit, explain
     from tasks.sources import git as snapshot_git
     from tasks.upkeep import watch as task
 

@@ -16,17 +16,17 @@ import duckdb
 import pytest
 
 from flows.artifacts import _cell
-from flows.terminal_safety import say
 from gpurank.answers.warehouse import Answer
 from gpurank.cli.main import main
 from gpurank.cli.output import completion
-from gpurank.cli.output.answer import Format, show, tell
+from gpurank.cli.output.answer import Format, print_footnotes, show
 from gpurank.declared.contracts import ContractError, parse_contract
 from gpurank.declared.validation import CheckResult, ValidationReport
 from gpurank.logs.convergence_scaling import read_scaling
 from gpurank.pages.validation import validation_page
 from gpurank.store.rounds_lock import read as read_lock
 from gpurank.systems.descriptions import read_description
+from gpurank.terminal_safety import say
 
 SCRIPT = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>"
 FORMULAS = (
@@ -95,7 +95,7 @@ def test_a_terminal_obeys_nothing(capsys: pytest.CaptureFixture[str], text: str)
         )
     say(text)
     say(text, sys.stderr)
-    tell((text,))
+    print_footnotes((text,))
     shown_, told = capsys.readouterr()
     assert not steers(shown_) and not steers(told)
     assert "[bold]" in shown_ or "[bold]" not in text

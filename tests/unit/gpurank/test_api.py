@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import duckdb
 import pytest
 
+import gpurank
 from gpurank.declared.contracts import contract
 
 INTERFACE = {
@@ -42,3 +46,36 @@ INTERFACE = {
 @pytest.mark.parametrize("table", INTERFACE)
 def test_columns_that_others_rely_on(table: str) -> None:
     assert set(INTERFACE[table].split()) <= {column.name for column in contract(table).columns}
+
+
+# Commands that ask the warehouse; `report`, `export` and those that build are no questions.
+QUESTIONS = ("top", "clusters", "why", "query", "choose", "compare", "mine", "rounds")
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_the_interface_has_the_names_of_the_commands(name: str) -> None:
+    assert name in gpurank.__all__
+    assert callable(getattr(gpurank, name))
+
+
+def test_the_old_name_of_the_ranking_still_works() -> None:
+    assert gpurank.rank is gpurank.top
+
+
+def test_every_public_name_is_there_and_no_other() -> None:
+    for name in gpurank.__all__:
+        assert getattr(gpurank, name) is not None
+    with pytest.raises(AttributeError, match="no_such_name"):
+        gpurank.no_such_name  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_a_query_returns_a_frame_and_only_reads(tmp_path: Path) -> None:
+    with duckdb.connect(str(tmp_path / "warehouse.duckdb")) as connection:
+        connection.execute("create table thing as select 1 as a, 'x' as b")
+    frame = gpurank.query("select b, a + 1 as next from thing", home=tmp_path)
+    assert frame.to_dicts() == [{"b": "x", "next": 2}]
+    for sql in ("selekt 1", "drop table thing", "", "from read_csv('/etc/passwd')"):
+        with pytest.raises(gpurank.QueryError):
+            gpurank.query(sql, home=tmp_path)
+    with pytest.raises(gpurank.NoData):
+        gpurank.query("select 1", home=tmp_path / "empty")

@@ -13,8 +13,8 @@ from cases.miniature import Mini, Warehouse, build, rank
 
 from gpurank.answers.choose import Chosen, choose_from, cost_of, limits_of
 from gpurank.answers.warehouse import NoData
-from gpurank.cli import choose as cli_choose
 from gpurank.cli import main as cli
+from gpurank.cli.choose import write_choice
 from gpurank.cli.output.answer import Format
 from gpurank.method.choice import ChoiceError
 
@@ -174,17 +174,17 @@ def test_the_page_for_people(
     warehouse: Warehouse, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     found = ask(warehouse, within="10min")
-    cli_choose._write(found, Format.table, None, ("note",))
+    write_choice(found, Format.table, None, ("note",))
     shown = capsys.readouterr().out
     assert "B mini (v4.0), 64 x A100 SXM4 80GB: 6.00 min, 384.0 chip-min (derived)" in shown
     assert "With 20.00 min allowed, D mini" in shown and "saves 224.0 chip-min (58.3%)" in shown
     assert "takes 32.00 min, 10 allowed" in shown and shown.endswith("note\n")
-    cli_choose._write(found, Format.table, tmp_path / "page.txt", ("note",))
+    write_choice(found, Format.table, tmp_path / "page.txt", ("note",))
     assert "no score: " in (tmp_path / "page.txt").read_text()
     assert capsys.readouterr().out == ""
-    cli_choose._write(ask(warehouse, within="0.1min"), Format.table, None, ())
+    write_choice(ask(warehouse, within="0.1min"), Format.table, None, ())
     nothing = capsys.readouterr().out
-    assert "no filed system keeps these limits" in nothing
+    assert "no published system is within these limits" in nothing
     assert "No prediction: resnet has no fleet law" in nothing
 
 

@@ -22,7 +22,6 @@ from gpurank.answers.own_runs import (
     score_runs,
 )
 from gpurank.answers.placing import place
-from gpurank.cli import own_runs as cli_mine
 from gpurank.systems.accelerators import UnknownAcceleratorError, canonical_accelerator
 
 DAY_MS = 86_400_000
@@ -194,17 +193,17 @@ def test_beside_the_published(published: Warehouse) -> None:
 
 def test_the_page_for_people(published: Warehouse, capsys: pytest.CaptureFixture[str]) -> None:
     files = logs((36.0,) * 5) | {"notes.md": b"hello"}
-    cli_mine._text(place(published.con, result(files), "A100 SXM4 80GB", 8, 8.0))
+    print_own_result(place(published.con, result(files), "A100 SXM4 80GB", 8, 8.0))
     shown = capsys.readouterr().out
     assert "own runs, unreviewed: 8 x A100 SXM4 80GB, scored by the rule of v4.0" in shown
     assert "score 36.000 min, 288.0 accelerator-minutes, delay cost 576.0 (derived)" in shown
-    assert "would stand at 3 beside the 3 of v4.0" in shown
+    assert "would rank 3 beside the 3 of v4.0" in shown
     # The footnote that follows is held to the rules by tests/flows/test_outputs.py.
     assert "not run logs: notes.md" in shown
     few = logs((36.0, 37.0)) | {"result_2.txt": log(1.0, status="aborted")}
-    cli_mine._text(place(published.con, result(few), "A100 SXM4 80GB", 8, 8.0))
+    print_own_result(place(published.con, result(few), "A100 SXM4 80GB", 8, 8.0))
     told = capsys.readouterr().out
-    assert "No score: too_few_runs: 3 of 5. The rule asks for 5 runs." in told
+    assert "No score: too_few_runs: 3 of 5. The rule requires 5 runs." in told
     assert "result_0.txt: 36.000 min, converged" in told
     assert "result_2.txt: 1.000 min, not converged (aborted)" in told
 

@@ -96,3 +96,15 @@ def test_own_runs_beside_a_folder(home: Path, tmp_path: Path) -> None:
         gpurank.mine(tmp_path, 0, "A100 SXM4 80GB", home=home)
     with pytest.raises(NoData):
         gpurank.mine(tmp_path, 8, "A100 SXM4 80GB", round_id="v2.0", home=home)
+
+
+@pytest.mark.parametrize(
+    ("round_id", "advice"),
+    [
+        ("4.0", "did you mean v4.0? it is in v3.0, v4.0"),
+        ("v40", "did you mean v4.0? it is in v3.0, v4.0"),
+        ("v6.0", "it is in v3.0, v4.0"),
+    ],
+)
+def test_a_misspelt_round_is_recognised(round_id: str, advice: str) -> None:
+    assert reading.nearest_round(round_id, ["v4.0", "v3.0"]) == advice

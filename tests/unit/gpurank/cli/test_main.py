@@ -1,16 +1,18 @@
-"""Commands: bad input gives one clear message and its exit code, and never a traceback."""
+"""Commands: bad input ends with one clear message and its exit code, never with a traceback."""
 
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import duckdb
 import pytest
+import typer
 
+from flows.console import Console, current_console
 from gpurank.cli import main as cli
 from gpurank.store.run_lock import writing
 
@@ -30,13 +32,20 @@ def call(
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "home"
     monkeypatch.setenv("GPURANK_HOME", str(folder))
-    for name in ("GPURANK_SOURCE", "GPURANK_WORKERS", "GPURANK_LAMBDA", "GPURANK_DEBUG"):
+    for name in (
+        "GPURANK_SOURCE",
+        "GPURANK_WORKERS",
+        "GPURANK_LAMBDA",
+        "GPURANK_DEBUG",
+        "GPURANK_QUIET",
+        "GPURANK_LOG_FORMAT",
+    ):
         monkeypatch.delenv(name, raising=False)
     return folder
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "told"),
+    ("arguments", "code", "words"),
     [
         (["ingest", "4.0"], 2, "is not a round name"),
         (["backfill", "--rounds", "v4.0..x", "--source", "."], 2, "is not a round name"),
@@ -53,21 +62,21 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["qurey"], 2, "query"),
     ],
 )
-def test_each_mistake_is_told_in_one_message(
+def test_each_mistake_has_one_message(
     home: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     arguments: list[str],
     code: int,
-    told: str,
+    words: str,
 ) -> None:
-    found, out, err = call(monkeypatch, capsys, *arguments)
-    assert (found, out) == (code, "")
-    assert told in err
+    exit_code, out, err = call(monkeypatch, capsys, *arguments)
+    assert (exit_code, out) == (code, "")
+    assert words in err
     assert "Traceback" not in err
 
 
-def test_a_damaged_warehouse_is_told(
+def test_a_damaged_warehouse_is_reported(
     home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     home.mkdir()
@@ -141,14 +150,110 @@ def test_a_second_run_says_who_holds_the_folder_and_changes_nothing(
     assert "Traceback" not in err + err_run
 
 
+@pytest.mark.parametrize(
+    "arguments", [["rounds", "--debug"], ["--debug", "rounds"], ["rounds", "-f", "csv", "--debug"]]
+)
 def test_debug_adds_the_traceback(
-    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
 ) -> None:
-    code, _, err = call(monkeypatch, capsys, "rounds", "--debug")
-    # Taken away by hand: the command set it, and monkeypatch would put it back.
-    del os.environ["GPURANK_DEBUG"]
+    code, _, err = call(monkeypatch, capsys, *arguments)
     assert code == 6
     assert "Traceback" in err
+    code, _, err = call(monkeypatch, capsys, "rounds")
+    assert code == 6
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "variables", "console"),
+    [
+        (["doctor"], {}, Console()),
+        (["--quiet", "doctor"], {}, Console(is_quiet=True)),
+        (["doctor", "--quiet"], {}, Console(is_quiet=True)),
+        (["doctor", "--verbose", "--debug"], {}, Console(is_verbose=True, is_debug=True)),
+        (["doctor", "--log-format", "json"], {}, Console(is_json=True)),
+        (["--log-format=json", "doctor", "--quiet"], {}, Console(is_quiet=True, is_json=True)),
+        (["doctor"], {"GPURANK_LOG_FORMAT": "json"}, Console(is_json=True)),
+        (["doctor", "--log-format=text"], {"GPURANK_LOG_FORMAT": "json"}, Console()),
+        (["doctor"], {"GPURANK_QUIET": "1", "GPURANK_DEBUG": "0"}, Console(is_quiet=True)),
+        (["doctor", "--verbose"], {"GPURANK_QUIET": "1"}, Console(is_verbose=True)),
+        (["doctor"], {"GPURANK_DEBUG": "1"}, Console(is_debug=True)),
+    ],
+)
+def test_console_options_stand_before_or_after_the_command(
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    variables: dict[str, str],
+    console: Console,
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    code, _, _ = call(monkeypatch, capsys, *arguments)
+    assert code == 0
+    assert current_console() == console
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--quiet", "--verbose", "rounds"], ["--quiet", "rounds", "--verbose"]]
+)
+def test_quiet_and_verbose_exclude_each_other(
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+) -> None:
+    code, out, err = call(monkeypatch, capsys, *arguments)
+    assert (code, out) == (2, "")
+    assert "not both" in err
+
+
+def test_an_error_is_one_json_line_where_that_is_asked(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, _, err = call(monkeypatch, capsys, "rounds", "--log-format", "json")
+    assert code == 6
+    line = json.loads(err)
+    assert (line["level"], line["exit_code"]) == ("error", 6)
+    assert "gpurank run" in line["message"]
+
+
+def test_json_is_short_for_format_json(
+    warehouse: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, _ = call(monkeypatch, capsys, "query", "select a from marts.thing", "--json")
+    assert (code, json.loads(out)) == (0, [{"a": 1}])
+    # After -- it is an argument, and not a statement.
+    code, out, _ = call(monkeypatch, capsys, "query", "--", "--json")
+    assert (code, out) == (2, "")
+
+
+def test_the_version(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(monkeypatch, capsys, "--version") == (0, f"gpurank {version('gpurank')}\n", "")
+
+
+def test_every_command_takes_the_console_options_and_has_a_heading_in_the_help() -> None:
+    commands = typer.main.get_command(cli.app).commands  # type: ignore[attr-defined]
+    for name, command in commands.items():
+        if name == "facts":
+            command = command.commands["build"]
+        else:
+            assert command.rich_help_panel, name
+        options = {option for parameter in command.params for option in parameter.opts}
+        assert {"--quiet", "--verbose", "--debug", "--log-format"} <= options, name
+        assert ("--json" in options) == ("--format" in options and name != "export"), name
+
+
+def test_the_package_runs_as_a_module(home: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "gpurank", "rounds"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (6, "")
+    assert "gpurank run" in done.stderr
 
 
 def test_doctor_runs_before_anything_is_there(
@@ -160,7 +265,7 @@ def test_doctor_runs_before_anything_is_there(
     assert not home.exists()
 
 
-def test_help_needs_neither_orchestrator_nor_frames() -> None:
+def test_help_imports_no_heavy_library() -> None:
     code = (
         "import sys; from gpurank.cli import main as cli\n"
         "try: cli.app(['top', '--help'])\n"

@@ -16,8 +16,6 @@ def test_names() -> None:
     assert words.list_name(one, ()) == "MLPerf® Training v4.0"
     assert words.list_name(all_, ("v4.0",)).endswith("v4.0, all comparable rounds")
     assert "v0.6 to v4.0" in words.list_name(all_, ("v0.6", "v2.0", "v4.0"))
-    assert title("resnet") == "ResNet-50 (image classification)"
-    assert title("not_yet_known") == "not_yet_known"
     row = {"submitter": "Dell", "system_name": "Dell XE9680"}
     assert words.system_of(row) == "Dell XE9680"
     assert words.system_of({**row, "submitter": None}) == "unknown submitter Dell XE9680"
