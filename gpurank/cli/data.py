@@ -1,4 +1,4 @@
-"""Commands that keep a data folder up to date over the years: watch, diff, prune."""
+"""Commands that keep a data folder up to date over the years: diff, prune."""
 
 from __future__ import annotations
 
@@ -6,18 +6,10 @@ from typing import Annotated
 
 import typer
 
-from flows.prefect_runtime.session import orchestrated
 from gpurank.cli.explore import Form, Output
 from gpurank.cli.output.answer import Format, show
 from gpurank.settings import load
 
-Source = Annotated[
-    str | None,
-    typer.Option(
-        help="Mirror folder, or a template with {round}; default the public repositories.",
-        envvar="GPURANK_SOURCE",
-    ),
-]
 _CHANGES = {
     "kind": "kind",
     "subject_id": "what",
@@ -25,65 +17,12 @@ _CHANGES = {
     "old_value": "before",
     "new_value": "after",
 }
-_FINDINGS = {
-    "round_id": "round",
-    "state": "state",
-    "commit": "commit",
-    "known_commit": "in use",
-    "message": "message",
-}
 
 
 def register(app: typer.Typer) -> None:
     """Add the operating commands to the application."""
-    for command in (watch, diff, prune):
+    for command in (diff, prune):
         app.command()(command)
-
-
-def watch(
-    source: Source = None,
-    check: Annotated[
-        bool, typer.Option("--check", help="Only ask and show; change nothing.")
-    ] = False,
-    lambda_chips: Annotated[
-        float | None, typer.Option("--lambda", help="Chips a minute of waiting is worth.")
-    ] = None,
-    accept_shrink: Annotated[
-        bool, typer.Option("--accept-shrink", help="Publish though a table lost many rows.")
-    ] = False,
-    form: Form = Format.table,
-    output: Output = None,
-) -> None:
-    """Look for new rounds and changed ones, ingest those, analyze once, say what changed.
-
-    Rounds that a source does not answer for are reported and left as they are.
-
-    Example: gpurank watch --check
-    Example: gpurank watch --source 'https://example.org/training_results_{round}.git'
-    """
-    from flows.errors import WatchIncomplete
-    from gpurank.operations import watch_record as watching
-    from gpurank.store import remote
-    from gpurank.store.versions import now
-    from tasks.sources.resolve import available
-    from tasks.upkeep.watch import look
-
-    settings = load(source=source, lambda_chips=lambda_chips, accept_shrink=accept_shrink)
-    if check:
-        remote.pull(settings)
-        started_at, findings = now(), look(settings)
-        show(watching.answer(findings), form, output, columns=_FINDINGS)
-        record = watching.WatchRecord(started_at, now(), settings.run_id, True, findings)
-        if record.unanswered:
-            raise WatchIncomplete(record)
-        return
-    available(settings.source)
-    with orchestrated(settings):
-        from flows.watch import watch as flow
-
-        flow(settings.source, settings.place, settings.lambda_chips, accept_shrink)
-    kept = watching.read(settings.watch_path)
-    show(watching.answer(kept.findings if kept else ()), form, output, columns=_FINDINGS)
 
 
 def diff(

@@ -237,11 +237,11 @@ def warehouse(as_of: str | None = None) -> Iterator[DuckDBPyConnection]:
     _refresh(settings)
     path = settings.warehouse_path
     if as_of is not None:
-        from flows.prefect_runtime.session import is_quiet
+        from flows.as_of import warehouse_at
+        from flows.console import current_console
         from gpurank.store.history import moment
-        from tasks.build.as_of import warehouse_at
 
-        if not is_quiet():
+        if not current_console().is_quiet:
             print(f"looking up what was known by {as_of}", file=sys.stderr, flush=True)
         path = warehouse_at(settings, moment(as_of))
     con = reading.open_warehouse(path)

@@ -14,11 +14,11 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from flows.as_of import build
 from gpurank.declared.validation import ValidationFailed
 from gpurank.settings import Settings, load
 from gpurank.store.versions import Store
 from tasks.build import publish
-from tasks.build.as_of import build
 from tasks.ingest.round import ingest_round
 
 _INGEST = """

@@ -21,12 +21,12 @@ from typing import Any
 import duckdb
 import pytest
 
+from flows.as_of import build
 from flows.errors import Exit, explain
 from gpurank.settings import Settings, load
 from gpurank.store.run_lock import writing
 from gpurank.store.versions import Store
 from tasks.build import assemble, publish
-from tasks.build.as_of import build
 from tasks.ingest.round import ingest_round
 
 # Runs one job in a forked child again and again, killed at the 1st, 2nd, … change of its folder.
@@ -36,7 +36,7 @@ import great_expectations
 from gpurank.store.run_lock import writing
 from gpurank.settings import load
 from gpurank.store.versions import Store
-from tasks.build import assemble, as_of as past, publish
+from tasks.build import publish
 from tasks.ingest import round as ingest, raw_tables as parse
 from tasks.sources import snapshot
 from tasks.checks import validate

@@ -18,11 +18,11 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from flows.as_of import build
 from gpurank.settings import Settings, load
 from gpurank.store.run_lock import writing
 from gpurank.store.versions import Store
 from tasks.build import assemble, publish
-from tasks.build.as_of import build
 from tasks.ingest.round import ingest_round
 from tasks.process import worker
 

@@ -121,10 +121,10 @@ def test_the_past_answers_with_what_was_known_then(
     from dataclasses import replace
 
     from flows.analyze import analyze
+    from flows.as_of import warehouse_at
     from gpurank.answers.warehouse import NoData
     from gpurank.settings import load
     from gpurank.store.history import moment
-    from tasks.build.as_of import warehouse_at
     from tasks.upkeep.diff import difference
 
     home, settings = tmp_path / "home", load(home=tmp_path / "home", environ={})
