@@ -201,14 +201,14 @@ def test_a_missed_slot_is_caught_up_once(
 ) -> None:
     from datetime import UTC, datetime, timedelta
 
-    from flows import watch_steps
+    from flows import watch as watch_module
 
     class Slot:
         tags = ("auto-scheduled",)
         scheduled_start_time = datetime.now(UTC) - timedelta(days=7)
 
     remotes.add("v5.0")
-    monkeypatch.setattr(watch_steps, "flow_run", Slot)
+    monkeypatch.setattr(watch_module, "flow_run", Slot)
     first = run(remotes.template, tmp_path / "home")
     assert first["state"] == "changed"
     # Two more slots were missed before the first of them ran.

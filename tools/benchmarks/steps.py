@@ -75,8 +75,9 @@ def ingest(source: str, round_id: str, work: str) -> Figures:
 def scores(source: str, round_id: str, work: str) -> Figures:
     """Archive to validated scores (metrics.score) of one round, without orchestration."""
     from gpurank.settings import load
-    from tasks.build import assemble
+    from tasks.build.identity import load_identity
     from tasks.build.load import new_warehouse
+    from tasks.build.stages import build_layer, load_rounds
     from tasks.ingest.round import ingest_round
     from tasks.process.sharing import share
     from tasks.process.worker import run_alone
@@ -89,10 +90,10 @@ def scores(source: str, round_id: str, work: str) -> Figures:
 
     def derive() -> int:
         with new_warehouse(settings.warehouse_path) as con:
-            for step in assemble.steps():
-                step.run(con, settings)
-                if step.name == "metrics":
-                    break
+            load_rounds(con, settings)
+            load_identity(con)
+            for layer in ("staging", "core", "metrics"):
+                build_layer(con, layer, settings)
             ((count,),) = con.execute(
                 "select count(*) from metrics.score where score_min is not null"
             ).fetchall()
@@ -115,13 +116,13 @@ def all_rounds(source: str, rounds: str, work: str, workers: str = "") -> Figure
     Asked a second time of the same folder, nothing having changed, what it takes is the
     orchestrator's own: its start, its tasks and their bookkeeping.
     """
-    from flows.prefect_runtime.session import orchestrated
+    from flows.prefect_runtime.session import prefect_session
     from gpurank.settings import load
 
     settings = load(home=work, source=source, workers=int(workers) if workers else None)
 
     def orchestrate() -> tuple[float, set[str]]:
-        with orchestrated(settings):
+        with prefect_session(settings):
             from flows.backfill import backfill
 
             started = time.perf_counter()
@@ -217,39 +218,32 @@ def adopt(source: str, round_id: str, work: str) -> Figures:
 
 def analyze(source: str, round_id: str, work: str, bootstraps: str = "full") -> Figures:
     """The warehouse of a store without orchestration; ``bootstraps`` is ``full`` or a number."""
+    from flows.analyze import build_warehouse
     from gpurank.settings import load
-    from tasks.build import assemble, publish
-    from tasks.build.load import new_warehouse
-    from tasks.checks import expectations as judge
-    from tasks.process import fanout
 
     settings = load(home=work, bootstraps=None if bootstraps == "full" else int(bootstraps))
     figures: Figures = {}
 
-    def build() -> None:
-        judge.load_apart()
-        with publish.building(settings) as path:
-            with new_warehouse(path) as con, fanout.side_by_side(settings.workers) as each:
-                for step in assemble.steps(each):
-                    figures[step.name], _ = _timed(lambda step=step: step.run(con, settings))
-            publish.swap(path, settings)
+    def run(name: str, stage: Callable[..., Any], *arguments: Any) -> Any:
+        figures[name], result = _timed(lambda: stage(*arguments))
+        return result
 
-    seconds, _ = _timed(build)
+    seconds, _ = _timed(lambda: build_warehouse(settings, run))
     return {"seconds": seconds, **figures}
 
 
 def analyze_flow(source: str, round_id: str, work: str, bootstraps: str = "full") -> Figures:
     """The same as `gpurank analyze` does it; ``flow_s`` is the flow, the rest is orchestration."""
-    from flows.prefect_runtime.session import orchestrated
+    from flows.prefect_runtime.session import prefect_session
     from gpurank.settings import load
-    from tasks.checks import expectations as judge
 
     settings = load(home=work)
     number = None if bootstraps == "full" else int(bootstraps)
+    # An analysis of which nothing has changed would not be run again.
+    settings.warehouse_path.unlink(missing_ok=True)
 
     def orchestrate() -> float:
-        judge.load_apart()
-        with orchestrated(settings):
+        with prefect_session(settings):
             from flows.analyze import analyze as flow
 
             started = time.perf_counter()
