@@ -80,6 +80,7 @@ def update_warehouse(settings: Settings) -> bool:
         progress.current().say(f"nothing changed: {settings.warehouse_path} is up to date")
         return False
     reports = build_warehouse(settings, run_as_task)
+    write_quality_page(settings)
     artifacts.create_ranking(settings)
     artifacts.create_validation(settings, reports)
     return True
@@ -122,6 +123,5 @@ def build_warehouse(
             add_warnings(con, reports)
             analysis_id = provenance.current_analysis(con)
         publish.swap(path, settings)
-    write_quality_page(settings)
     progress.current().say(f"published {settings.warehouse_path} ({analysis_id})")
     return reports

@@ -25,7 +25,7 @@ _INGEST = """
 import sys
 from gpurank.store.run_lock import writing
 from gpurank.settings import load
-from tasks.ingest import ingest_round
+from tasks.ingest.round import ingest_round
 if __name__ == "__main__":
     settings = load(home=sys.argv[1], source=sys.argv[2])
     with writing(settings.lock_path, "gpurank ingest"):

@@ -33,6 +33,9 @@ from tasks.ingest.round import ingest_round
 _TRIALS = """
 import json, os, shutil, signal, sys
 import great_expectations
+from tasks.process import worker
+# Before others import it by name.
+worker.run_alone = lambda function, *args, follow=None, partner_count=0: function(*args)
 from flows.analyze import build_warehouse, run_directly
 from gpurank.store.run_lock import writing
 from gpurank.settings import load
@@ -41,9 +44,7 @@ from tasks.build import publish
 from tasks.ingest import round as ingest, raw_tables as parse
 from tasks.sources import snapshot
 from tasks.checks import validate
-from tasks.process import worker
 job, home, pristine, source, stride = sys.argv[1:6]
-worker.run_alone = lambda function, *args, follow=None, partner_count=0: function(*args)
 CHANGES = {"os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.truncate", "shutil.rmtree"}
 
 def work(run):
