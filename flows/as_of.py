@@ -40,7 +40,7 @@ def warehouse_at(settings: Settings, when: datetime) -> Path:
 
 
 def build(settings: Settings) -> None:
-    """Build the warehouse of the settings by the stages of `gpurank analyze`, without Prefect tasks.
+    """Build the warehouse of the settings by the stages of `gpurank analyze`, outside of Prefect.
 
     The caller holds the run lock where that is the published warehouse.
     """
