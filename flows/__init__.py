@@ -1,1 +1,1 @@
-"""Prefect flows: the pipelines, stage by stage."""
+"""The pipelines as Prefect flows: what happens when, one page per pipeline."""

@@ -1,4 +1,4 @@
-"""Artifacts of a flow run: what a person wants to see in the orchestrator's own pages."""
+"""Prefect artifacts of a flow run: what a person sees about it on Prefect's own pages."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ where list_contains(?, round_id) order by round_id, kind, subject_id, field_name
 """
 
 
-def reconciliation(outcomes: Sequence[IngestResult]) -> None:
-    """Table of what each round held: folders seen = results + set aside."""
+def create_reconciliation(results: Sequence[IngestResult]) -> None:
+    """Create a table of what each round held: folders seen = results + quarantined."""
     rows = [
         {
             "round": item.round_id,
@@ -41,65 +41,71 @@ def reconciliation(outcomes: Sequence[IngestResult]) -> None:
             "version": item.version_id,
             "folders seen": item.counts.get("folder"),
             "results": item.counts.get("result"),
-            "set aside": item.counts.get("quarantined"),
+            "quarantined": item.counts.get("quarantined"),
             "files": item.counts.get("source_file"),
             "runs": item.counts.get("run"),
             "issues": item.counts.get("issue"),
             "message": item.message,
         }
-        for item in outcomes
+        for item in results
     ]
-    create_table_artifact(rows, key="reconciliation", description="Folders seen and kept")
+    create_table_artifact(
+        rows, key="reconciliation", description="Folders seen = results + quarantined"
+    )
 
 
-def ranking(settings: Settings) -> None:
-    """Table of the three best results a benchmark and round."""
-    con = open_warehouse(settings.warehouse_path)
-    try:
+def create_ranking(settings: Settings) -> None:
+    """Create a table of the three best results per benchmark and round."""
+    with open_warehouse(settings.warehouse_path) as con:
         best, notes = ask(con, _BEST), footnotes_of(con)
-    finally:
-        con.close()
-    told = "Best three a benchmark and round: ranking table (derived), not official."
-    description = "\n\n".join([told, *map(_cell, notes)])
+    title = "Best three per benchmark and round: ranking table (derived), not official."
+    description = "\n\n".join([title, *map(escape_markdown, notes)])
     create_table_artifact(_rows(best), key="ranking", description=description)
 
 
-def watch(record: WatchRecord, moved: Sequence[str], settings: Settings) -> None:
-    """Markdown of a watch: what the source answered, round by round, and what changed for it."""
+def create_watch(record: WatchRecord, moved: Sequence[str], settings: Settings) -> None:
+    """Create a page on a watch: what the source answered for each round, and what changed."""
     lines = ["# Watch", "", f"{record.started_at}, {settings.home}", ""]
-    lines += [f"Versions in use moved: {', '.join(moved) or 'none'}.", ""]
+    lines += [f"Rounds with a new version in use: {', '.join(moved) or 'none'}.", ""]
     lines += ["| round | state | commit | before | message |", "|---|---|---|---|---|"]
     for item in record.findings:
         cells = (item.round_id, item.state, item.commit, item.known_commit, item.message)
-        lines.append("| " + " | ".join(_cell(value) for value in cells) + " |")
-    lines += ["", *(f"- {name} failed: {_cell(why)}" for name, why in record.failed.items())]
+        lines.append("| " + " | ".join(escape_markdown(value) for value in cells) + " |")
+    lines += [
+        "",
+        *(f"- {name} failed: {escape_markdown(why)}" for name, why in record.failed.items()),
+    ]
     if moved:
-        lines += ["", "## Changed upstream", "", *_changes(moved, settings)]
+        lines += ["", "## Changed upstream", "", *_change_lines(moved, settings)]
     create_markdown_artifact("\n".join(lines), key="watch", description="What a watch found")
 
 
-def _changes(moved: Sequence[str], settings: Settings) -> list[str]:
-    """The first rows of marts.change of some rounds, as Markdown."""
+def _change_lines(moved: Sequence[str], settings: Settings) -> list[str]:
+    """Returns the first rows of marts.change of some rounds, as Markdown."""
     with open_warehouse(settings.warehouse_path) as con:
-        found, notes = ask(con, _CHANGED, [list(moved)]), footnotes_of(con)
-    lines = ["| " + " | ".join(found.columns) + " |", "|" + "---|" * len(found.columns)]
-    lines += ["| " + " | ".join(_cell(value) for value in row) + " |" for row in found.rows]
-    lines += ["", *(f"{_cell(note)}\n" for note in notes)]
-    return lines if found.rows else ["Nothing but new rounds."]
+        changes, notes = ask(con, _CHANGED, [list(moved)]), footnotes_of(con)
+    lines = ["| " + " | ".join(changes.columns) + " |", "|" + "---|" * len(changes.columns)]
+    lines += [
+        "| " + " | ".join(escape_markdown(value) for value in row) + " |" for row in changes.rows
+    ]
+    lines += ["", *(f"{escape_markdown(note)}\n" for note in notes)]
+    return lines if changes.rows else ["No changes but new rounds."]
 
 
-def _cell(value: str | None) -> str:
-    """Text as text: no markup, link or cell of it reaches the page."""
+def escape_markdown(value: str | None) -> str:
+    """Returns text from outside so that Markdown shows it as text: no markup, link or cell."""
     return _MARKUP.sub(r"\\\g<0>", html.escape(value or "")).replace("\n", " ")
 
 
-def validation(settings: Settings, reports: Sequence[ValidationReport]) -> None:
-    """Markdown of the validation: counts, and each failed check in a sentence."""
+def create_validation(settings: Settings, reports: Sequence[ValidationReport]) -> None:
+    """Create a page on the validation: counts, and each failed check in a sentence."""
     lines = ["# Validation", "", "| subject | checks | warnings |", "|---|---|---|"]
     lines += [f"| {r.subject} | {len(r.results)} | {len(r.warnings)} |" for r in reports]
-    lines += ["", *(f"- {_cell(w.sentence())}" for r in reports for w in r.warnings)]
+    lines += ["", *(f"- {escape_markdown(w.sentence())}" for r in reports for w in r.warnings)]
     lines += ["", f"Page: {settings.reports_dir / 'validation-warehouse.html'}"]
-    create_markdown_artifact("\n".join(lines), key="validation", description="Contracts checked")
+    create_markdown_artifact(
+        "\n".join(lines), key="validation", description="Checks of the contracts"
+    )
 
 
 def _rows(answer: Answer) -> list[dict[str, Any]]:

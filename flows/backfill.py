@@ -1,16 +1,19 @@
-"""Many rounds side by side on the cores, then one analysis."""
+"""Ingest many rounds side by side, then analyze once: `gpurank run`."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated, Any
 
 from prefect import flow
 from pydantic import Field
 
-from flows import artifacts
-from flows import prefect_tasks as steps
+from flows import artifacts, progress
+from flows.analyze import update_warehouse
+from flows.data_folder import locked
 from flows.errors import RoundsFailed
-from flows.prefect_runtime import task_runner as runners
+from flows.prefect_runtime.task_runner import task_runner
+from flows.prefect_tasks import ingest_rounds
 from gpurank.settings import load
 from tasks.ingest import shipped
 
@@ -18,7 +21,7 @@ from tasks.ingest import shipped
 @flow(
     name="backfill",
     flow_run_name="backfill-{rounds}",
-    task_runner=runners.task_runner(),
+    task_runner=task_runner(),
     persist_result=False,
 )
 def backfill(
@@ -31,12 +34,13 @@ def backfill(
     accept_shrink: bool = False,
     bootstraps: Annotated[int, Field(ge=0)] | None = None,
     workers: Annotated[int, Field(ge=1)] | None = None,
+    run_id: str | None = None,
 ) -> list[dict[str, Any]]:
-    """Ingest the rounds, then build the warehouse once of whatever is in the store.
+    """Ingest the rounds, then build the warehouse once of all rounds in the store.
 
     ``rounds`` is ``v2.0,v3.0``, ``v1.0..v5.0`` or ``all``. A round that fails is reported and
     leaves the others alone; the run then counts as failed. ``use_shipped`` takes the facts that
-    travel in the package instead of a source. ``bootstraps`` as in analyze.
+    ship with the package instead of a source. The other parameters are those of ``analyze``.
     """
     settings = load(
         home=home,
@@ -45,15 +49,15 @@ def backfill(
         lambda_chips=lambda_chips,
         accept_shrink=accept_shrink,
         bootstraps=bootstraps,
+        run_id=run_id,
     )
-    names = shipped.selected(rounds, settings, use_shipped)
-    with steps.locked(settings, f"gpurank backfill --rounds {rounds}"):
-        outcomes = steps.ingest_rounds(names, settings, use_shipped)
-        artifacts.reconciliation(outcomes)
-        if then_analyze and any(item.state != "failed" for item in outcomes):
-            reports = steps.build_warehouse(settings)
-            artifacts.ranking(settings)
-            artifacts.validation(settings, reports)
-    if any(item.state == "failed" for item in outcomes):
-        raise RoundsFailed(outcomes)
-    return steps.summary(outcomes)
+    round_ids = shipped.selected(rounds, settings, use_shipped)
+    with locked(settings, f"gpurank run --rounds {rounds}"):
+        results = ingest_rounds(round_ids, settings, use_shipped)
+        artifacts.create_reconciliation(results)
+        if then_analyze and any(result.state != "failed" for result in results):
+            update_warehouse(settings)
+    if any(result.state == "failed" for result in results):
+        raise RoundsFailed(results)
+    progress.current().say(progress.count_text(results))
+    return [asdict(result) for result in results]

@@ -1,4 +1,4 @@
-"""Events of the orchestrator that automations can wait for; docs/operations.md lists them."""
+"""Prefect events that automations can wait for; docs/operations.md lists them."""
 
 from __future__ import annotations
 
@@ -15,13 +15,21 @@ UNCHANGED = "gpurank.watch.unchanged"
 INCOMPLETE = "gpurank.watch.incomplete"
 
 
-def watched(record: WatchRecord, moved: Sequence[str], settings: Settings) -> None:
-    """One event a watch: what changed, or that nothing did, or that questions failed as well."""
+def emit_watch(record: WatchRecord, moved: Sequence[str], settings: Settings) -> None:
+    """Emit what a watch found: that versions changed or none did, and whether it was incomplete.
+
+    Args:
+        record: of the watch.
+        moved: rounds whose version in use is another than before.
+        settings: of the run.
+    """
     payload = {
         "moved": list(moved),
         "unanswered": list(record.unanswered),
         "failed": dict(record.failed),
-        "findings": [asdict(item) for item in record.findings if item.state != "unchanged"],
+        "findings": [
+            asdict(finding) for finding in record.findings if finding.state != "unchanged"
+        ],
         "run_id": record.run_id,
     }
     resource = {

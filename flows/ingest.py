@@ -1,14 +1,16 @@
-"""One round: pinned, read, checked, published."""
+"""Ingest one round: pin its source, read, validate, publish the version."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated, Any
 
 from prefect import flow
 from pydantic import Field
 
-from flows import artifacts
-from flows import prefect_tasks as steps
+from flows import artifacts, progress
+from flows.data_folder import locked
+from flows.prefect_tasks import ingest_rounds
 from gpurank.settings import load
 
 
@@ -18,14 +20,16 @@ def ingest(
     source: str | None = None,
     home: str | None = None,
     accept_shrink: bool = False,
+    run_id: str | None = None,
 ) -> list[dict[str, Any]]:
     """Bring one round up to date in the store of ``home`` (default: GPURANK_HOME).
 
     ``source`` is a mirror folder, a Git URL or path, or a template with ``{round}``; by default
-    the round's public repository. The warehouse is left as it is: `analyze` builds it.
+    the round's public repository. The warehouse is left as it is: ``analyze`` builds it.
     """
-    settings = load(home=home, source=source, accept_shrink=accept_shrink)
-    with steps.locked(settings, f"gpurank ingest {round_id}"):
-        outcomes = steps.ingest_rounds([round_id], settings)
-    artifacts.reconciliation(outcomes)
-    return steps.summary(outcomes)
+    settings = load(home=home, source=source, accept_shrink=accept_shrink, run_id=run_id)
+    with locked(settings, f"gpurank ingest {round_id}"):
+        results = ingest_rounds([round_id], settings)
+    artifacts.create_reconciliation(results)
+    progress.current().say(progress.count_text(results))
+    return [asdict(result) for result in results]

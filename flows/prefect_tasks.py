@@ -1,68 +1,50 @@
-"""The tasks of the flows: plain functions of tasks/, with names, retries and tags."""
+"""Prefect tasks: functions of tasks/ with a name and, where it helps, retries."""
 
 from __future__ import annotations
 
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 
 from flows import progress
-from flows.prefect_runtime import task_runner as runners
-from flows.prefect_runtime.server import limit_tags
-from gpurank.declared.validation import ValidationFailed, ValidationReport
+from flows.prefect_runtime.task_runner import readers_per_round
 from gpurank.errors import explain
+from gpurank.operations.watch_record import Finding
 from gpurank.settings import Settings
-from gpurank.store import remote
-from gpurank.store import rounds_lock as roundlock
-from gpurank.store.run_lock import writing
-from gpurank.store.versions import Store
-from tasks.build import assemble, provenance, publish
-from tasks.build.load import new_warehouse
+from gpurank.store import remote, rounds_lock
 from tasks.ingest import round as ingest
 from tasks.ingest import shipped
 from tasks.ingest.round import IngestResult
+from tasks.sources.base import SourceUnavailable
+from tasks.upkeep.watch import look
 
 if TYPE_CHECKING:
     from prefect.client.schemas.objects import State, TaskRun
 
+# Rounds of unknown size are taken for large ones.
+_UNKNOWN_SIZE_B = 1 << 40
 
-@contextmanager
-def locked(settings: Settings, command: str) -> Iterator[None]:
-    """Hold the run lock; first clear away what a dead predecessor left."""
-    with (
-        writing(settings.lock_path, command) as predecessor,
-        remote.claimed(settings, command),
-    ):
-        remote.pull(settings)
-        left = Store(settings.raw_dir).sweep() + publish.sweep(settings)
-        if predecessor is not None:
-            progress.current().say(
-                f"the run of {predecessor} ended without finishing; {left} half-built "
-                "pieces of it were removed and this run takes over"
-            )
-        try:
-            yield
-        finally:
-            remote.push_records(settings)
+
+def run_as_task(name: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Run one stage of a pipeline as a Prefect task and return its result."""
+    started = time.monotonic()
+    stage = task(name=name, task_run_name=name, cache_policy=NO_CACHE, persist_result=False)
+    result = stage(function)(*arguments)
+    progress.current().say(f"analysis: {name} ({time.monotonic() - started:.1f} s)")
+    return result
 
 
 def _is_worth_a_retry(_task: Any, _run: TaskRun, state: State[Any]) -> bool:
-    """Only a source that did not answer; what is absent or wrong stays so."""
-    from tasks.sources.snapshot import SourceUnavailable
-
+    """Returns whether a source did not answer; a missing or damaged source stays so."""
     return isinstance(state.result(raise_on_failure=False), SourceUnavailable)
 
 
 @task(
     name="ingest-round",
     task_run_name="ingest-{round_id}",
-    tags=["ingest"],
     retries=2,
     retry_delay_seconds=[2, 15],
     retry_condition_fn=_is_worth_a_retry,
@@ -76,97 +58,54 @@ def ingest_round(
     display = progress.current()
     remote.pull_round(settings, round_id)
     if from_shipped:
-        found = shipped.adopt(round_id, settings)
+        result = shipped.adopt(round_id, settings)
     else:
-        found = ingest.ingest_round(
+        result = ingest.ingest_round(
             round_id,
             settings,
-            lambda done_b, files: display.reading(round_id, done_b, files),
+            lambda done_b, files: display.show_reading(round_id, done_b, files),
             readers,
         )
     remote.push_round(settings, round_id)
-    display.finished(found)
-    return found
+    display.show_result(result)
+    return result
 
 
 def ingest_rounds(
-    names: Sequence[str],
+    round_ids: Sequence[str],
     settings: Settings,
     from_shipped: bool = False,
     raise_single: bool = True,
 ) -> list[IngestResult]:
-    """Ingest rounds side by side; a failure is an outcome, unless there is but one round.
+    """Ingest rounds side by side and return one result per round, in their order.
 
-    ``raise_single=False`` makes the failure of a single round an outcome, too.
-
-    Raises:
-        Exception: the only round failed; its error.
+    A failed round has a result as well; but where there is only one round and ``raise_single``
+    is set, its error is raised.
     """
-    display = progress.current()
-    readers = runners.readers_per_round(settings, len(names))
-    # The largest first: the cores then end at about the same time.
-    known = roundlock.shipped()
-    order = sorted(names, key=lambda name: -(known[name].bytes if name in known else 1 << 40))
-    ingest_one = ingest_round.with_options(tags=limit_tags("ingest"))
-    futures = {name: ingest_one.submit(name, settings, from_shipped, readers) for name in order}
-    outcomes = []
-    for name in names:
-        found = futures[name].result(raise_on_failure=False)
-        if isinstance(found, BaseException):
-            if len(names) == 1 and raise_single:
-                raise found
-            found = failed(name, found)
-            display.finished(found)
-        outcomes.append(found)
-    return outcomes
+    readers = readers_per_round(settings, len(round_ids))
+    sizes = {round_id: entry.bytes for round_id, entry in rounds_lock.shipped().items()}
+    # The largest first, so that the cores finish at about the same time.
+    order = sorted(round_ids, key=lambda name: -sizes.get(name, _UNKNOWN_SIZE_B))
+    futures = {name: ingest_round.submit(name, settings, from_shipped, readers) for name in order}
+    results = []
+    for round_id in round_ids:
+        result = futures[round_id].result(raise_on_failure=False)
+        if isinstance(result, BaseException):
+            if len(round_ids) == 1 and raise_single:
+                raise result
+            result = failed_result(round_id, result)
+            progress.current().show_result(result)
+        results.append(result)
+    return results
 
 
-def failed(round_id: str, error: BaseException) -> IngestResult:
-    """The outcome of a round that failed."""
+def failed_result(round_id: str, error: BaseException) -> IngestResult:
+    """Returns the result of a round that failed."""
     code, message = explain(error)
     return IngestResult(round_id, "failed", message=message, exit_code=int(code))
 
 
-def summary(outcomes: Sequence[IngestResult]) -> list[dict[str, Any]]:
-    """Outcomes as a flow's value; says how many there were of each kind."""
-    counts = Counter(item.state for item in outcomes)
-    told = ", ".join(f"{number} {state}" for state, number in sorted(counts.items()))
-    progress.current().say(f"{len(outcomes)} rounds: {told}")
-    return [asdict(item) for item in outcomes]
-
-
-def analysis_task(step: assemble.Step) -> Callable[..., Any]:
-    """A step of the analysis as a task."""
-    return task(
-        name=step.name,
-        task_run_name=step.name,
-        tags=limit_tags("analyze"),
-        cache_policy=NO_CACHE,
-        persist_result=False,
-    )(step.run)
-
-
-def build_warehouse(settings: Settings) -> list[ValidationReport]:
-    """Build a new warehouse of every round's version in use and put it in the old one's place."""
-    display = progress.current()
-    remote.pull(settings)
-    reports: list[ValidationReport] = []
-    with publish.building(settings) as path:
-        try:
-            with new_warehouse(path) as con, runners.side_by_side(settings) as each:
-                for step in assemble.steps(each):
-                    started = time.monotonic()
-                    result = analysis_task(step)(con, settings)
-                    reports += assemble.reports_of(result)
-                    display.say(f"analysis: {step.name} ({time.monotonic() - started:.1f} s)")
-                assemble.note_warnings(con, reports)
-                name = provenance.current(con)
-        except ValidationFailed as error:
-            reports.append(error.report)
-            raise
-        finally:
-            assemble.write_page(settings, reports)
-        publish.swap(path, settings)
-    assemble.write_quality_page(settings)
-    display.say(f"published {settings.warehouse_path} ({name})")
-    return reports
+@task(name="look", task_run_name="look", cache_policy=NO_CACHE)
+def look_for_changes(settings: Settings) -> tuple[Finding, ...]:
+    """Ask the source about every round that may be new or changed."""
+    return look(settings)

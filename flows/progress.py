@@ -1,16 +1,19 @@
-"""What a person sees on stderr while a run works: bars on a terminal, lines elsewhere."""
+"""Progress of a run on stderr: bars on a terminal, lines elsewhere, JSON lines where asked for."""
 
 from __future__ import annotations
 
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from flows.terminal_safety import say, visible
+from flows import logs
+from flows.console import current_console
+from gpurank.terminal_safety import say, visible
 from tasks.ingest.round import IngestResult
 
 _LINE_EVERY_S = 5.0
@@ -18,40 +21,40 @@ _MB = 1_000_000
 
 
 class Progress:
-    """Quiet base: tells nothing. Methods may be called from several threads."""
+    """The base class shows nothing. Methods may be called from several threads."""
 
-    def reading(self, round_id: str, done_b: int, files: int) -> None:
-        """So many bytes and files of a round have been read."""
+    def show_reading(self, round_id: str, done_b: int, files: int) -> None:
+        """Show how many bytes and files of a round have been read so far."""
 
-    def finished(self, outcome: IngestResult) -> None:
-        """A round is done, or failed."""
+    def show_result(self, result: IngestResult) -> None:
+        """Show that a round is done, or that it failed."""
 
     def say(self, text: str) -> None:
-        """One line about the run."""
+        """Show one line about the run."""
 
 
 class Lines(Progress):
-    """A line every few seconds and one at each end; for logs and pipes."""
+    """One line every few seconds and one at the end of each round; for logs and pipes."""
 
     def __init__(self, expected_b: Mapping[str, int]) -> None:
         self._expected = expected_b
         self._started: dict[str, float] = {}
-        self._told: dict[str, float] = {}
+        self._shown_at: dict[str, float] = {}
         self._lock = threading.Lock()
 
-    def reading(self, round_id: str, done_b: int, files: int) -> None:
+    def show_reading(self, round_id: str, done_b: int, files: int) -> None:
         now = time.monotonic()
         started = self._started.setdefault(round_id, now)
-        if now - self._told.setdefault(round_id, now) >= _LINE_EVERY_S:
-            self._told[round_id] = now
+        if now - self._shown_at.setdefault(round_id, now) >= _LINE_EVERY_S:
+            self._shown_at[round_id] = now
             self.say(
                 f"{round_id}: {rate_text(done_b, self._expected.get(round_id), now - started)}"
             )
 
-    def finished(self, outcome: IngestResult) -> None:
-        started = self._started.pop(outcome.round_id, None)
+    def show_result(self, result: IngestResult) -> None:
+        started = self._started.pop(result.round_id, None)
         spent = None if started is None else time.monotonic() - started
-        self.say(outcome_text(outcome, spent))
+        self.say(result_text(result, spent))
 
     def say(self, text: str) -> None:
         with self._lock:
@@ -59,7 +62,7 @@ class Lines(Progress):
 
 
 class Bars(Lines):
-    """A bar a round, with rate and remaining time; for terminals."""
+    """One bar per round, with rate and remaining time; for terminals."""
 
     def __init__(self, expected_b: Mapping[str, int]) -> None:
         super().__init__(expected_b)
@@ -84,54 +87,77 @@ class Bars(Lines):
         )
         self._ids: dict[str, Any] = {}
 
-    def reading(self, round_id: str, done_b: int, files: int) -> None:
+    def show_reading(self, round_id: str, done_b: int, files: int) -> None:
         self._started.setdefault(round_id, time.monotonic())
         if round_id not in self._ids:
             total = self._expected.get(round_id)
             self._ids[round_id] = self.bars.add_task(round_id, total=total)
         self.bars.update(self._ids[round_id], completed=done_b)
 
-    def finished(self, outcome: IngestResult) -> None:
-        if outcome.round_id in self._ids:
-            self.bars.remove_task(self._ids.pop(outcome.round_id))
-        super().finished(outcome)
+    def show_result(self, result: IngestResult) -> None:
+        if result.round_id in self._ids:
+            self.bars.remove_task(self._ids.pop(result.round_id))
+        super().show_result(result)
 
     def say(self, text: str) -> None:
         self.bars.console.print(visible(text), markup=False, highlight=False, soft_wrap=True)
+
+
+class JsonLines(Lines):
+    """The same lines as JSON objects; for machines that collect logs."""
+
+    def show_result(self, result: IngestResult) -> None:
+        logs.write(
+            "error" if result.state == "failed" else "info",
+            result.message or f"{result.round_id} {result.state}",
+            event="round",
+            round_id=result.round_id,
+            state=result.state,
+            version_id=result.version_id,
+            source_commit=result.commit,
+            counts=result.counts,
+        )
+
+    def say(self, text: str) -> None:
+        logs.write("info", text)
 
 
 _current: ContextVar[Progress | None] = ContextVar("progress", default=None)
 
 
 def current() -> Progress:
-    """The progress display of this run; a quiet one where nobody watches."""
+    """Returns the progress display of this run; one that shows nothing where there is none."""
     return _current.get() or Progress()
 
 
 @contextmanager
-def shown(expected_b: Mapping[str, int], quiet: bool = False) -> Iterator[Progress]:
-    """Show progress of what runs in the block, also in threads that copy its context."""
-    from flows import logs
+def display(expected_b: Mapping[str, int]) -> Iterator[Progress]:
+    """Show progress of what runs in the block, also in threads that copy its context.
 
-    if quiet:
-        display = Progress()
-    elif logs.is_json():
-        display = logs.JsonLines(expected_b)
+    Args:
+        expected_b: bytes of each round, where they are known.
+    """
+    console = current_console()
+    shown: Progress
+    if console.is_quiet:
+        shown = Progress()
+    elif console.is_json:
+        shown = JsonLines(expected_b)
     else:
-        display = Bars(expected_b) if sys.stderr.isatty() else Lines(expected_b)
-    token = _current.set(display)
+        shown = Bars(expected_b) if sys.stderr.isatty() else Lines(expected_b)
+    token = _current.set(shown)
     try:
-        if isinstance(display, Bars):
-            with display.bars:
-                yield display
+        if isinstance(shown, Bars):
+            with shown.bars:
+                yield shown
         else:
-            yield display
+            yield shown
     finally:
         _current.reset(token)
 
 
 def rate_text(done_b: int, expected_b: int | None, spent_s: float) -> str:
-    """``120 of 250 MB, 85 MB/s, 2 s left``; without the total where it is not known."""
+    """Returns ``120 of 250 MB read, 85 MB/s, 2 s left``; without the total where it is unknown."""
     rate = done_b / spent_s if spent_s > 0 else 0.0
     text = f"{done_b / _MB:,.0f}"
     if expected_b and expected_b >= done_b:
@@ -142,14 +168,21 @@ def rate_text(done_b: int, expected_b: int | None, spent_s: float) -> str:
     return text
 
 
-def outcome_text(outcome: IngestResult, spent_s: float | None = None) -> str:
-    """One line on what became of a round."""
-    if outcome.state == "failed":
-        return f"{outcome.round_id}: FAILED: {outcome.message}"
-    counts = outcome.counts
+def result_text(result: IngestResult, spent_s: float | None = None) -> str:
+    """Returns one line on the result of ingesting a round."""
+    if result.state == "failed":
+        return f"{result.round_id}: FAILED: {result.message}"
+    counts = result.counts
     text = (
-        f"{outcome.round_id}: {outcome.state} {outcome.version_id}: "
-        f"{counts.get('result', 0):,} results, {counts.get('quarantined', 0):,} set aside, "
+        f"{result.round_id}: {result.state} {result.version_id}: "
+        f"{counts.get('result', 0):,} results, {counts.get('quarantined', 0):,} quarantined, "
         f"{counts.get('run', 0):,} runs, {counts.get('issue', 0):,} issues"
     )
     return text + (f" ({spent_s:.1f} s)" if spent_s is not None else "")
+
+
+def count_text(results: Sequence[IngestResult]) -> str:
+    """Returns how many rounds there are of each state, for example ``9 rounds: 9 unchanged``."""
+    counts = Counter(result.state for result in results)
+    states = ", ".join(f"{count} {state}" for state, count in sorted(counts.items()))
+    return f"{len(results)} rounds: {states}"

@@ -1,7 +1,6 @@
-"""Settings: one frozen value, built once from arguments and environment, then passed in."""
+"""Settings of a run: one frozen value, made of arguments and environment, then passed in."""
 
 from __future__ import annotations
-from gpurank.errors import Exit, GpurankError
 
 import hashlib
 import os
@@ -11,9 +10,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
+from gpurank.errors import Exit, GpurankError
+
 # The rental, in chips, that a minute of waiting is worth unless the user says otherwise.
 DEFAULT_LAMBDA = 8.0
-# The ends of a 90 % interval are a twentieth of the resamples each.
+# With fewer resamples, the tails of a 90 % interval (a twentieth each) would hold none.
 FEWEST_BOOTSTRAPS = 20
 
 
@@ -25,18 +26,24 @@ class SettingsError(GpurankError, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything a run needs to know besides its input.
+    """Everything that a run needs to know besides its input.
 
-    ``home`` is the data folder, ``source`` where rounds come from (a mirror folder, a Git URL or
-    path, or a template with ``{round}``; None: shipped facts or the public repositories).
-    ``lambda_chips`` is the rental, in chips, that a minute of waiting is worth. ``workers`` is
-    the number of processes that read rounds, and that analyse benchmarks. ``bootstraps`` is how
-    many resamples tell how stable a finding is (None: the method's own numbers; 0: none, what
-    depends on them is null). ``seed`` fixes every random draw.
-    ``accept_shrink`` publishes even though a table lost more rows than its contract allows.
-    ``run_id`` names this run in logs and manifests. ``as_of`` builds a warehouse of the versions
-    that were valid then, into ``output``. ``remote`` is the object store's address that ``home`` is
-    the local copy of (gpurank.store.remote).
+    Attributes:
+        home: the data folder.
+        source: where rounds come from: a mirror folder, a Git URL or path, or a template with
+            ``{round}``; None: the shipped facts or the public repositories.
+        workers: number of processes that read rounds, and that analyse benchmarks.
+        lambda_chips: what a minute of waiting is worth, in rented chips.
+        bootstraps: number of resamples that show how stable a finding is; None: the method's own
+            numbers; 0: none, and what depends on them is null.
+        cluster_count: number of clusters in which results are grouped.
+        seed: fixes every random draw.
+        accept_shrink: publish even though a table lost more rows than its contract allows.
+        run_id: names this run in logs and manifests.
+        as_of: build a warehouse of the versions that were valid at this time, into ``output``.
+        output: another warehouse file to build than the published one.
+        remote: address of the object store that ``home`` is the local copy of
+            (gpurank.store.remote).
     """
 
     home: Path
@@ -64,7 +71,7 @@ class Settings:
 
     @property
     def warehouse_path(self) -> Path:
-        """The published DuckDB file, or the one beside it that is asked for."""
+        """The published DuckDB file, or the other one that ``output`` names."""
         return self.output or self.home / "warehouse.duckdb"
 
     @property
@@ -74,17 +81,17 @@ class Settings:
 
     @property
     def cache_dir(self) -> Path:
-        """Folder of what can be fetched again (partial clones)."""
+        """Folder of what can be fetched again: partial clones."""
         return self.home / "cache"
 
     @property
     def lock_path(self) -> Path:
-        """File that one writing run holds."""
+        """Lock file: one run at a time writes to the data folder."""
         return self.home / "gpurank.lock"
 
     @property
     def as_of_dir(self) -> Path:
-        """Folder of warehouses of the past; can be made again."""
+        """Folder of warehouses as of past dates; they can be built again."""
         return self.home / "as-of"
 
     @property
@@ -94,12 +101,12 @@ class Settings:
 
     @property
     def rounds_lock_path(self) -> Path:
-        """Machine-written list of what each ingested round was taken from."""
+        """Machine-written list of the source of each ingested round."""
         return self.home / "rounds.lock.yml"
 
 
 def default_workers() -> int:
-    """Cores this process may use."""
+    """Returns the number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0)) or 1
     return os.cpu_count() or 1
@@ -113,20 +120,22 @@ def load(
     accept_shrink: bool = False,
     bootstraps: int | None = None,
     environ: Mapping[str, str] | None = None,
+    run_id: str | None = None,
 ) -> Settings:
-    """Settings from arguments, else environment, else defaults.
+    """Returns settings from arguments, else the environment, else defaults.
 
     Environment: ``GPURANK_HOME``, ``GPURANK_SOURCE``, ``GPURANK_WORKERS``, ``GPURANK_LAMBDA``,
     ``GPURANK_BOOTSTRAPS``, ``GPURANK_RUN_ID``; for a data folder on object storage, GPURANK_CACHE
-    names the folder of local copies (default ``~/.cache/gpurank``).
+    names the folder of local copies (default ``~/.cache/gpurank``). Without any, a run is named by
+    its Prefect flow run, and outside of Prefect at random.
 
     Raises:
-        SettingsError: a value is no number of its range, or the home is a file.
+        SettingsError: a value is not a number in its range, or the home is a file.
     """
     env = os.environ if environ is None else environ
-    named = str(home or env.get("GPURANK_HOME") or "data")
-    remote = named.rstrip("/") if "://" in named else None
-    folder = Path(_copy_of(remote, env) if remote else named).expanduser().absolute()
+    address = str(home or env.get("GPURANK_HOME") or "data")
+    remote = address.rstrip("/") if "://" in address else None
+    folder = Path(_local_copy(remote, env) if remote else address).expanduser().absolute()
     if folder.exists() and not folder.is_dir():
         raise SettingsError(f"{folder} is a file; GPURANK_HOME must name a folder")
     return Settings(
@@ -137,14 +146,15 @@ def load(
         accept_shrink=accept_shrink,
         bootstraps=_bootstraps(bootstraps, env),
         remote=remote,
-        run_id=env.get("GPURANK_RUN_ID")
+        run_id=run_id
+        or env.get("GPURANK_RUN_ID")
         or env.get("PREFECT__FLOW_RUN_ID")
         or uuid.uuid4().hex[:12],
     )
 
 
-def _copy_of(remote: str, env: Mapping[str, str]) -> str:
-    """Folder of the local copy of an object store's folder."""
+def _local_copy(remote: str, env: Mapping[str, str]) -> str:
+    """Returns the folder of the local copy of an object store's folder."""
     name = hashlib.sha256(remote.encode()).hexdigest()[:12]
     return f"{env.get('GPURANK_CACHE') or '~/.cache/gpurank'}/{name}"
 
@@ -171,7 +181,7 @@ def _bootstraps(given: int | None, env: Mapping[str, str]) -> int | None:
     if number != 0 and number < FEWEST_BOOTSTRAPS:
         raise SettingsError(
             f"GPURANK_BOOTSTRAPS={value!r} is neither 0 nor a whole number of "
-            f"{FEWEST_BOOTSTRAPS} or more: fewer make no interval"
+            f"{FEWEST_BOOTSTRAPS} or more: fewer give no interval"
         )
     return number
 

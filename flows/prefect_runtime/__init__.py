@@ -1,1 +1,1 @@
-"""Where flows run: a temporary Prefect server, its environment, task runners."""
+"""What Prefect needs around a flow: its environment, a temporary server, task runners."""

@@ -55,7 +55,7 @@ def warehouse(as_of: str | None = None) -> Iterator[DuckDBPyConnection]:
         remote.refresh(settings)
     path = settings.warehouse_path
     if as_of is not None:
-        from tasks.build.as_of import warehouse_at  # imports pyarrow
+        from flows.as_of import warehouse_at  # imports pyarrow
 
         if not current_console().is_quiet:
             print(f"looking up what was known by {as_of}", file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""Commands that build the warehouse: run, backfill, ingest, analyze, watch; facts."""
+"""Commands that run a pipeline: run, ingest, analyze and watch."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from typing import Annotated
 
 import typer
 
-from flows.prefect_runtime.session import orchestrated
+from flows import progress
+from flows.prefect_runtime.session import prefect_session, refuse_if_locked
 from gpurank.cli.options import AsOf, Form, Output
 from gpurank.cli.output.answer import Format, show
-from gpurank.settings import Settings, load
-
-facts_app = typer.Typer(help="Rebuild the facts that ship with gpurank.", no_args_is_help=True)
+from gpurank.settings import Settings, SettingsError, load
 
 Source = Annotated[
     str | None,
@@ -32,25 +31,22 @@ Workers = Annotated[
 Bootstraps = Annotated[
     int | None,
     typer.Option(
-        help="Resamples that tell how stable a finding is (default 500, 100 and 200 for "
-        "selection, clusters and fleet law); 0: none, what depends on them is empty.",
+        help="Resamples that show how stable a finding is (default 500, 100 and 200 for "
+        "selection, clusters and scaling of accelerators); 0: none, and what depends on them is "
+        "empty.",
         min=0,
     ),
 ]
 Lambda = Annotated[
     float | None,
-    typer.Option("--lambda", help="What a minute of waiting is worth, in chips (default 8)."),
+    typer.Option(
+        "--lambda", help="What a minute of waiting is worth, in rented chips (default 8)."
+    ),
 ]
-
 Shrink = Annotated[
     bool,
-    typer.Option("--accept-shrink", help="Publish though a table lost more rows than allowed."),
-]
-WatchSource = Annotated[
-    str | None,
     typer.Option(
-        help="Mirror folder, or a template with {round}; default the public repositories.",
-        envvar="GPURANK_SOURCE",
+        "--accept-shrink", help="Publish even though a table lost more rows than allowed."
     ),
 ]
 _FINDINGS = {
@@ -60,12 +56,14 @@ _FINDINGS = {
     "known_commit": "in use",
     "message": "message",
 }
+facts_app = typer.Typer(help="Rebuild the facts that ship with gpurank.", no_args_is_help=True)
 
 
 def register(app: typer.Typer) -> None:
-    """Add the building commands to the application."""
-    for command in (run, backfill, ingest, analyze, watch):
+    """Add the commands to the application."""
+    for command in (run, ingest, analyze, watch):
         app.command()(command)
+    app.command(hidden=True)(backfill)
     app.add_typer(facts_app, name="facts", hidden=True)
 
 
@@ -79,11 +77,13 @@ def run(
 ) -> None:
     """Ingest rounds and build the warehouse; without --source, from the shipped facts.
 
+    Where nothing has changed since the last run, nothing is built.
+
     Example: gpurank run
     Example: gpurank run --source mirror/ --rounds v4.0,v4.1
     """
     settings = load(None, source, workers, lambda_chips, accept_shrink, bootstraps)
-    _backfill(settings, rounds, use_shipped=settings.source is None)
+    _ingest_and_analyze(settings, rounds, use_shipped=settings.source is None)
 
 
 def backfill(
@@ -94,13 +94,12 @@ def backfill(
     accept_shrink: Shrink = False,
     bootstraps: Bootstraps = None,
 ) -> None:
-    """Ingest many rounds side by side (default: from the public repositories), then analyze.
+    """The old name of `gpurank run`; without --source, from the public repositories.
 
     Example: gpurank backfill --rounds v1.0..v5.0
-    Example: gpurank backfill --source 'https://example.org/results_{round}.git' --rounds v4.1
     """
     settings = load(None, source, workers, lambda_chips, accept_shrink, bootstraps)
-    _backfill(settings, rounds, use_shipped=False)
+    _ingest_and_analyze(settings, rounds, use_shipped=False)
 
 
 def ingest(
@@ -108,7 +107,7 @@ def ingest(
     source: Source = None,
     accept_shrink: Shrink = False,
 ) -> None:
-    """Bring one round up to date in the store; `gpurank analyze` then builds the warehouse of it.
+    """Bring one round up to date in the store; `gpurank analyze` then builds the warehouse.
 
     Example: gpurank ingest v5.0 --source mirror/
     """
@@ -118,10 +117,16 @@ def ingest(
     settings = load(source=source, accept_shrink=accept_shrink)
     round_order(round_id)
     resolve(round_id, settings.source)
-    with orchestrated(settings):
+    with prefect_session(settings):
         from flows.ingest import ingest as flow
 
-        flow(round_id, settings.source, settings.place, settings.accept_shrink)
+        flow(
+            round_id,
+            source=settings.source,
+            home=settings.place,
+            accept_shrink=accept_shrink,
+            run_id=settings.run_id,
+        )
 
 
 def analyze(
@@ -136,45 +141,54 @@ def analyze(
 ) -> None:
     """Build the warehouse of every ingested round: select, cluster, rank, publish.
 
+    Where nothing has changed since the last analysis, nothing is built.
+
     Example: gpurank analyze --lambda 16
     Example: gpurank analyze --bootstraps 0
     Example: gpurank analyze --as-of 2025-11-15 --output november.duckdb
     """
     from gpurank.answers.warehouse import NoData
-    from gpurank.settings import SettingsError
     from gpurank.store.history import moment
     from gpurank.store.versions import Store
-    from tasks.checks import expectations as judge
 
     settings = load(None, None, workers, lambda_chips, accept_shrink, bootstraps)
     if as_of is not None:
         moment(as_of)
         if output is None:
-            raise SettingsError("--as-of needs --output: the warehouse in use is never of the past")
+            raise SettingsError("--as-of needs --output: the published warehouse is of today")
     if settings.remote is None and not Store(settings.raw_dir).rounds():
         raise NoData(f"no round has been ingested into {settings.home}; `gpurank run` does both")
-    judge.load_apart()
-    with orchestrated(settings):
+    if output is None and _is_up_to_date(settings):
+        return
+    with prefect_session(settings):
         from flows.analyze import analyze as flow
+        from flows.prefect_runtime.task_runner import task_runner
 
-        target = str(output.absolute()) if output else None
-        flow(
-            settings.place, settings.lambda_chips, accept_shrink, as_of, target,
-            settings.bootstraps, settings.workers,
-        )  # fmt: skip
+        flow.with_options(task_runner=task_runner(settings.workers))(
+            home=settings.place,
+            lambda_chips=settings.lambda_chips,
+            accept_shrink=accept_shrink,
+            as_of=as_of,
+            output=str(output.absolute()) if output else None,
+            bootstraps=settings.bootstraps,
+            workers=settings.workers,
+            run_id=settings.run_id,
+        )
 
 
 def watch(
-    source: WatchSource = None,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            help="Mirror folder, or a template with {round}; default the public repositories.",
+            envvar="GPURANK_SOURCE",
+        ),
+    ] = None,
     check: Annotated[
         bool, typer.Option("--check", help="Only ask and show; change nothing.")
     ] = False,
-    lambda_chips: Annotated[
-        float | None, typer.Option("--lambda", help="Chips a minute of waiting is worth.")
-    ] = None,
-    accept_shrink: Annotated[
-        bool, typer.Option("--accept-shrink", help="Publish though a table lost many rows.")
-    ] = False,
+    lambda_chips: Lambda = None,
+    accept_shrink: Shrink = False,
     form: Form = Format.table,
     output: Output = None,
 ) -> None:
@@ -186,28 +200,34 @@ def watch(
     Example: gpurank watch --source 'https://example.org/training_results_{round}.git'
     """
     from flows.errors import WatchIncomplete
-    from gpurank.operations import watch_record as watching
+    from gpurank.operations import watch_record
     from gpurank.store import remote
     from gpurank.store.versions import now
     from tasks.sources.resolve import available
-    from tasks.upkeep.watch import look
+    from tasks.upkeep.watch import look, make_record
 
     settings = load(source=source, lambda_chips=lambda_chips, accept_shrink=accept_shrink)
     if check:
         remote.pull(settings)
         started_at, findings = now(), look(settings)
-        show(watching.answer(findings), form, output, columns=_FINDINGS)
-        record = watching.WatchRecord(started_at, now(), settings.run_id, True, findings)
+        show(watch_record.answer(findings), form, output, columns=_FINDINGS)
+        record = make_record(started_at, findings, (), settings)
         if record.unanswered:
             raise WatchIncomplete(record)
         return
     available(settings.source)
-    with orchestrated(settings):
+    with prefect_session(settings):
         from flows.watch import watch as flow
 
-        flow(settings.source, settings.place, settings.lambda_chips, accept_shrink)
-    kept = watching.read(settings.watch_path)
-    show(watching.answer(kept.findings if kept else ()), form, output, columns=_FINDINGS)
+        flow(
+            source=settings.source,
+            home=settings.place,
+            lambda_chips=settings.lambda_chips,
+            accept_shrink=accept_shrink,
+            run_id=settings.run_id,
+        )
+    last = watch_record.read(settings.watch_path)
+    show(watch_record.answer(last.findings if last else ()), form, output, columns=_FINDINGS)
 
 
 @facts_app.command("build")
@@ -226,32 +246,59 @@ def facts_build(
     from tasks.ingest import shipped
 
     settings = load(source=source)
-    names = shipped.selected(rounds, settings, use_shipped=False)
-    _backfill(settings, rounds, use_shipped=False, then_analyze=False)
+    round_ids = shipped.selected(rounds, settings, use_shipped=False)
+    _ingest_and_analyze(settings, rounds, use_shipped=False, then_analyze=False)
     folder = target or shipped.facts_dir().parent
-    made = shipped.build(names, Store(settings.raw_dir), folder)
+    built = shipped.build(round_ids, Store(settings.raw_dir), folder)
     total = sum(path.stat().st_size for path in (folder / "facts").rglob("*.*"))
-    print(f"{len(made)} rounds, {total:,} bytes in {folder / 'facts'}", file=sys.stderr)
+    print(f"{len(built)} rounds, {total:,} bytes in {folder / 'facts'}", file=sys.stderr)
 
 
-def _backfill(
+def _ingest_and_analyze(
     settings: Settings, rounds: str, use_shipped: bool, then_analyze: bool = True
 ) -> None:
     from tasks.ingest import shipped
 
-    shipped.selected(rounds, settings, use_shipped)
-    with orchestrated(settings):
+    round_ids = shipped.selected(rounds, settings, use_shipped)
+    if then_analyze and _is_up_to_date(settings, round_ids, use_shipped):
+        return
+    with prefect_session(settings):
         from flows.backfill import backfill as flow
         from flows.prefect_runtime.task_runner import task_runner
 
         flow.with_options(task_runner=task_runner(settings.workers))(
-            rounds,
-            settings.source,
-            settings.place,
-            use_shipped,
-            settings.lambda_chips,
-            then_analyze,
-            settings.accept_shrink,
-            settings.bootstraps,
-            settings.workers,
+            rounds=rounds,
+            source=settings.source,
+            home=settings.place,
+            use_shipped=use_shipped,
+            lambda_chips=settings.lambda_chips,
+            then_analyze=then_analyze,
+            accept_shrink=settings.accept_shrink,
+            bootstraps=settings.bootstraps,
+            workers=settings.workers,
+            run_id=settings.run_id,
         )
+
+
+def _is_up_to_date(
+    settings: Settings, round_ids: tuple[str, ...] = (), use_shipped: bool = False
+) -> bool:
+    """Returns whether a run would change nothing, and then says so; it takes no Prefect to know.
+
+    A data folder on object storage is always left to the flow, which fetches what others wrote.
+    """
+    from tasks.build import provenance
+    from tasks.ingest import shipped
+    from tasks.upkeep.watch import is_source_unchanged
+
+    if settings.remote is not None or not settings.warehouse_path.is_file():
+        return False
+    refuse_if_locked(settings)
+    if not provenance.is_up_to_date(settings):
+        return False
+    is_unchanged = shipped.is_adopted if use_shipped else is_source_unchanged
+    if not is_unchanged(round_ids, settings):
+        return False
+    with progress.display({}):
+        progress.current().say(f"nothing changed: {settings.warehouse_path} is up to date")
+    return True

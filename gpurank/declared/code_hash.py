@@ -5,12 +5,16 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
+import threading
 from collections.abc import Iterable
 from importlib.resources.abc import Traversable
 
 import yaml
 
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+# Python 3.11 counts the depth of a syntax tree in a place that threads share: two that parse at
+# the same time may fail with a SystemError.
+_PARSING = threading.Lock()
 
 
 def hash_of_code(files: Iterable[tuple[str, Traversable]]) -> str:
@@ -31,7 +35,9 @@ def hash_of_code(files: Iterable[tuple[str, Traversable]]) -> str:
 
 def _meaning(name: str, data: bytes) -> bytes:
     if name.endswith(".py"):
-        return "\n".join(_nodes(ast.parse(data))).encode()
+        with _PARSING:
+            tree = ast.parse(data)
+        return "\n".join(_nodes(tree)).encode()
     if name.endswith(".sql"):
         lines = data.splitlines()
         return b"\n".join(line for line in lines if not line.lstrip().startswith(b"--"))

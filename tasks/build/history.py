@@ -1,4 +1,4 @@
-"""Read versions of a round into states and compare them: analysis.version and analysis.change."""
+"""The history of each round: analysis.version, and what changed in it: analysis.change."""
 
 from __future__ import annotations
 
@@ -36,28 +36,31 @@ left join ranks using (result_id)
 where r.round_id = ? order by r.result_id
 """
 _SYSTEMS = "select path, fields_json from raw.system where round_id = ? order by path"
-_ASIDE = (
+_QUARANTINED = (
     "select quarantine_id, string_agg(reason, '; ' order by reason) from core.quarantine "
     "where round_id = ? group by quarantine_id"
 )
 
 
-def run(con: duckdb.DuckDBPyConnection, settings: Settings) -> dict[str, int]:
+def record_history(con: duckdb.DuckDBPyConnection, settings: Settings) -> dict[str, int]:
     """Write every loaded round's publications, and what changed between its two newest ones.
 
-    Needs raw, core and metrics. The earlier versions are read beside, in memory.
+    Reads raw, core and metrics. The earlier versions are loaded into a database in memory.
+
+    Returns:
+        Rows per table.
     """
     store = Store(settings.raw_dir)
-    known = _known(con, store, settings)
-    pairs = {name: pair for name, items in known.items() if (pair := last_two(items))}
+    history = _loaded_history(con, store, settings)
+    pairs = {name: pair for name, items in history.items() if (pair := last_two(items))}
     rows: list[dict[str, Any]] = []
     if pairs:
         with states_of([old.manifest for old, _ in pairs.values()], store) as earlier:
-            for name, (old, new) in pairs.items():
+            for round_id, (old, new) in pairs.items():
                 chips = settings.lambda_chips
-                found = changes(state(earlier, name, chips), state(con, name, chips))
-                rows += [_row(change, old, new) for change in found]
-    versions = [row for items in known.values() for row in _versions(items)]
+                before, after = state(earlier, round_id, chips), state(con, round_id, chips)
+                rows += [_change_row(change, old, new) for change in changes(before, after)]
+    versions = [row for items in history.values() for row in _version_rows(items)]
     return {
         "versions": _write(con, "analysis.version", versions),
         "changes": _write(con, "analysis.change", rows),
@@ -66,7 +69,7 @@ def run(con: duckdb.DuckDBPyConnection, settings: Settings) -> dict[str, int]:
 
 @contextmanager
 def states_of(versions: Sequence[Manifest], store: Store) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A database in memory with the SQL layers up to metrics of some versions alone."""
+    """Provide a database in memory with the SQL layers up to metrics of the given versions."""
     import duckdb
 
     from tasks.build.identity import load_identity
@@ -85,7 +88,7 @@ def states_of(versions: Sequence[Manifest], store: Store) -> Iterator[duckdb.Duc
         try:
             load_lookups(con)
         except StaleCorrection:
-            # A record about other bytes than these.
+            # A correction names the bytes that it corrects, which are not those of this version.
             load_lookups(con, corrections=False)
         load_identity(con)
         for layer in ("staging", "core", "metrics"):
@@ -94,11 +97,11 @@ def states_of(versions: Sequence[Manifest], store: Store) -> Iterator[duckdb.Duc
 
 
 def state(con: duckdb.DuckDBPyConnection, round_id: str, lambda_chips: float) -> State:
-    """A round as a database holds it."""
+    """Returns a round's results, systems and quarantined folders as a database holds them."""
     rows = con.execute(_RESULTS, [lambda_chips, round_id]).fetchall()
     systems = dict(con.execute(_SYSTEMS, [round_id]).fetchall())
-    aside = dict(con.execute(_ASIDE, [round_id]).fetchall())
-    return State(tuple(Result(*row) for row in rows), systems, aside)
+    quarantined = dict(con.execute(_QUARANTINED, [round_id]).fetchall())
+    return State(tuple(Result(*row) for row in rows), systems, quarantined)
 
 
 def _write(con: duckdb.DuckDBPyConnection, table: str, rows: Sequence[dict[str, Any]]) -> int:
@@ -111,33 +114,33 @@ def _write(con: duckdb.DuckDBPyConnection, table: str, rows: Sequence[dict[str, 
     return len(rows)
 
 
-def _plain(when: datetime | None) -> datetime | None:
-    """UTC without saying so, as the warehouse keeps times."""
+def _naive_utc(when: datetime | None) -> datetime | None:
+    """Returns a time as the warehouse stores it: in UTC, without a time zone."""
     return None if when is None else when.astimezone(UTC).replace(tzinfo=None)
 
 
-def _known(
+def _loaded_history(
     con: duckdb.DuckDBPyConnection, store: Store, settings: Settings
 ) -> Mapping[str, tuple[Publication, ...]]:
-    """Publications of each loaded round, up to the version that is loaded."""
+    """Returns the publications of each loaded round, up to the version that is loaded."""
     loaded = con.execute(
         "select round_id, version_id from raw.round_version order by try_cast("
         "string_split(round_id[2:], '.') as integer[])"
     ).fetchall()
-    found = {}
-    for round_id, version in loaded:
-        items = publications(store, round_id)
-        places = [
-            place
-            for place, item in enumerate(items)
-            if item.manifest.version_id == version
-            and (settings.as_of is None or item.known_from <= settings.as_of)
+    history = {}
+    for round_id, version_id in loaded:
+        published = publications(store, round_id)
+        loaded_at = [
+            index
+            for index, publication in enumerate(published)
+            if publication.manifest.version_id == version_id
+            and (settings.as_of is None or publication.known_from <= settings.as_of)
         ]
-        found[round_id] = items[: max(places, default=-1) + 1]
-    return found
+        history[round_id] = published[: max(loaded_at, default=-1) + 1]
+    return history
 
 
-def _row(change: Change, old: Publication, new: Publication) -> dict[str, Any]:
+def _change_row(change: Change, old: Publication, new: Publication) -> dict[str, Any]:
     return {
         "round_id": new.manifest.round_id,
         **asdict(change),
@@ -145,24 +148,24 @@ def _row(change: Change, old: Publication, new: Publication) -> dict[str, Any]:
         "new_version_id": new.manifest.version_id,
         "old_commit": old.manifest.source_commit,
         "new_commit": new.manifest.source_commit,
-        "changed_at": _plain(new.valid_from),
+        "changed_at": _naive_utc(new.valid_from),
     }
 
 
-def _versions(items: Sequence[Publication]) -> Iterator[dict[str, Any]]:
-    for place, item in enumerate(items):
-        following = items[place + 1] if place + 1 < len(items) else None
-        counts = item.manifest.counts
+def _version_rows(history: Sequence[Publication]) -> Iterator[dict[str, Any]]:
+    for index, publication in enumerate(history):
+        following = history[index + 1] if index + 1 < len(history) else None
+        manifest = publication.manifest
         yield {
-            "round_id": item.manifest.round_id,
-            "publication_number": place + 1,
-            "version_id": item.manifest.version_id,
-            "source_commit": item.manifest.source_commit,
-            "content_hash": item.manifest.content_hash,
-            "valid_from": _plain(item.valid_from),
-            "valid_to": _plain(following.valid_from) if following else None,
+            "round_id": manifest.round_id,
+            "publication_number": index + 1,
+            "version_id": manifest.version_id,
+            "source_commit": manifest.source_commit,
+            "content_hash": manifest.content_hash,
+            "valid_from": _naive_utc(publication.valid_from),
+            "valid_to": _naive_utc(following.valid_from) if following else None,
             "is_in_use": following is None,
-            "folder_count": counts.get("folder"),
-            "quarantined_count": counts.get("quarantined"),
-            "run_count": counts.get("run"),
+            "folder_count": manifest.counts.get("folder"),
+            "quarantined_count": manifest.counts.get("quarantined"),
+            "run_count": manifest.counts.get("run"),
         }

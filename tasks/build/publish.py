@@ -1,4 +1,7 @@
-"""The warehouse is built beside the one in use and swapped whole; readers keep what they opened."""
+"""Publish a warehouse: build it beside the one in use, then swap the files.
+
+Readers keep the file that they opened.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,12 @@ from pathlib import Path
 from gpurank.settings import Settings
 
 _BUILDING = ".building.duckdb"
-_SURELY_DEAD_S = 6 * 3600.0
+_ABANDONED_AFTER_S = 6 * 3600.0
 
 
 @contextmanager
-def building(settings: Settings) -> Iterator[Path]:
-    """Path of a warehouse to build; whatever is left of it afterwards is removed."""
+def temporary_file(settings: Settings) -> Iterator[Path]:
+    """Provide the path of a warehouse to build; removes what is still there after the block."""
     folder = settings.warehouse_path.parent
     folder.mkdir(parents=True, exist_ok=True)
     name = f"{settings.warehouse_path.stem}.{os.getpid()}-{uuid.uuid4().hex[:8]}{_BUILDING}"
@@ -29,12 +32,12 @@ def building(settings: Settings) -> Iterator[Path]:
 
 
 def swap(built: Path, settings: Settings) -> None:
-    """Put a closed, complete warehouse in the place of the one in use.
+    """Replace the warehouse in use by a complete, closed one, durably.
 
     Raises:
-        RuntimeError: its write-ahead log is still there, so it was not closed.
+        RuntimeError: the write-ahead log is still there, so the new warehouse was not closed.
     """
-    if _log(built).exists():
+    if _write_ahead_log(built).exists():
         raise RuntimeError(f"{built} is still open; close it before it is published")
     with built.open("rb+") as stream:
         os.fsync(stream.fileno())
@@ -47,23 +50,28 @@ def swap(built: Path, settings: Settings) -> None:
 
 
 def sweep(settings: Settings) -> int:
-    """Remove what dead runs left half-built; gives how many. Call under the run lock.
+    """Remove warehouses that killed runs left unfinished. Call it while holding the run lock.
 
-    Warehouses of the past are built without that lock: only old pieces of them are removed.
+    Warehouses as of past dates are built without that lock, so that only old files of those are
+    removed.
+
+    Returns:
+        The number of removed warehouses.
     """
-    old = time.time() - _SURELY_DEAD_S
-    left = sorted(settings.home.glob(f"*{_BUILDING}"))
-    for path in settings.as_of_dir.glob(f"*{_BUILDING}"):
-        left += [path] if path.stat().st_mtime < old else []
-    for path in left:
+    oldest = time.time() - _ABANDONED_AFTER_S
+    unfinished = sorted(settings.home.glob(f"*{_BUILDING}"))
+    unfinished += [
+        path for path in settings.as_of_dir.glob(f"*{_BUILDING}") if path.stat().st_mtime < oldest
+    ]
+    for path in unfinished:
         _remove(path)
-    return len(left)
+    return len(unfinished)
 
 
 def _remove(path: Path) -> None:
     path.unlink(missing_ok=True)
-    _log(path).unlink(missing_ok=True)
+    _write_ahead_log(path).unlink(missing_ok=True)
 
 
-def _log(path: Path) -> Path:
+def _write_ahead_log(path: Path) -> Path:
     return path.with_name(path.name + ".wal")

@@ -85,6 +85,16 @@ def adopt(round_id: str, settings: Settings, folder: Path | None = None) -> Inge
     return result_of(manifest, "adopted")
 
 
+def is_adopted(round_ids: Sequence[str], settings: Settings) -> bool:
+    """Returns whether each round's version in use is the shipped one, or a fully ingested one."""
+    store, known = Store(settings.raw_dir), shipped()
+    for round_id in round_ids:
+        latest = store.latest(round_id)
+        if latest is None or (latest.form != "full" and latest.version_id != known[round_id].name):
+            return False
+    return True
+
+
 def selected(rounds: str, settings: Settings, use_shipped: bool) -> tuple[str, ...]:
     """Returns the names of the rounds that a selection means, among those that there are.
 

@@ -1,7 +1,6 @@
 """Writes the report: each page to a temporary name first, then into place."""
 
 from __future__ import annotations
-from gpurank.errors import Exit, GpurankError
 
 import os
 from collections.abc import Mapping, Sequence
@@ -10,6 +9,7 @@ from datetime import date
 from pathlib import Path
 
 from gpurank.answers.warehouse import NoData, open_warehouse
+from gpurank.errors import Exit, GpurankError
 from gpurank.pages.check import page_faults
 from gpurank.pages.report import GENERATOR
 from gpurank.pages.report.benchmark_page import page_html

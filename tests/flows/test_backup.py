@@ -12,9 +12,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from flows.as_of import build
 from gpurank.settings import Settings, load
 from gpurank.store.versions import Store
-from tasks.build.as_of import build
 from tasks.ingest.round import ingest_round
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "operations.md"

@@ -13,7 +13,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from flows.prefect_runtime.task_runner import Workers, task_runner
+from flows.prefect_runtime.task_runner import ClusterJobs, task_runner
 from gpurank.settings import SettingsError
 from gpurank.store.versions import Store
 
@@ -22,7 +22,7 @@ def test_a_runner_is_chosen_by_configuration(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("GPURANK_RUNNER", "threads")
     assert type(task_runner(3)).__name__ == "ThreadPoolTaskRunner"
     monkeypatch.setenv("GPURANK_RUNNER", "slurm")
-    with pytest.raises(SettingsError, match="none of threads, dask, ray"):
+    with pytest.raises(SettingsError, match="neither threads nor dask"):
         task_runner()
 
 
@@ -35,27 +35,9 @@ def dask() -> Iterator[str]:
         yield f"dask:{cluster.scheduler_address}"
 
 
-@contextmanager
-def ray() -> Iterator[str]:
-    """Two nodes of one core each, with their own daemons and worker processes."""
-    why = "Ray is large and not for every Python, so not locked: pip install 'gpurank[ray]'"
-    module: Any = pytest.importorskip("ray", reason=why)
-    pytest.importorskip("prefect_ray", reason=why)
-    utilities: Any = pytest.importorskip("ray.cluster_utils")
-    node = {"num_cpus": 1, "object_store_memory": 100 * 1024**2, "include_dashboard": False}
-    cluster = utilities.Cluster(initialize_head=True, head_node_args=node)
-    try:
-        cluster.add_node(num_cpus=1, object_store_memory=100 * 1024**2)
-        yield f"ray:{cluster.address}"
-    finally:
-        module.shutdown()
-        cluster.shutdown()
-
-
 @pytest.mark.flow
-@pytest.mark.parametrize("started", [dask, ray], ids=["dask", "ray"])
 def test_workers_of_a_cluster_give_the_same_versions_and_marts(
-    started: Any, orchestrator: None, mirror: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    orchestrator: None, mirror: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from prefect import flow
 
@@ -77,14 +59,14 @@ def test_workers_of_a_cluster_give_the_same_versions_and_marts(
             ]  # fmt: skip
             return {name: con.execute(f"from marts.{name}").fetchall() for name in names}
 
-    with started() as runner:
+    with dask() as runner:
         local = run(tmp_path / "local")
         monkeypatch.setenv("GPURANK_RUNNER", runner)
         remote = run(tmp_path / "remote")
         # The method's jobs travel as well.
-        away = flow(task_runner=task_runner(2))(lambda: Workers()(os.getpid, [()] * 4))()
+        away = flow(task_runner=task_runner(2))(lambda: ClusterJobs()(os.getpid, [()] * 4))()
         with pytest.raises(ValueError, match=r"math domain|nonneg"):
-            flow(task_runner=task_runner(2))(lambda: Workers()(math.sqrt, [(1,), (-1,)]))()
+            flow(task_runner=task_runner(2))(lambda: ClusterJobs()(math.sqrt, [(1,), (-1,)]))()
     assert os.getpid() not in away
     assert local == remote
     for round_id in ("v3.0", "v4.0"):

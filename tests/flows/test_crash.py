@@ -14,18 +14,18 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from flows.as_of import build
 from gpurank.declared.validation import ValidationFailed
 from gpurank.settings import Settings, load
 from gpurank.store.versions import Store
 from tasks.build import publish
-from tasks.build.as_of import build
 from tasks.ingest.round import ingest_round
 
 _INGEST = """
 import sys
 from gpurank.store.run_lock import writing
 from gpurank.settings import load
-from tasks.ingest import ingest_round
+from tasks.ingest.round import ingest_round
 if __name__ == "__main__":
     settings = load(home=sys.argv[1], source=sys.argv[2])
     with writing(settings.lock_path, "gpurank ingest"):
@@ -38,17 +38,18 @@ _BUILD = """
 import sys, time
 from gpurank.store.run_lock import writing
 from gpurank.settings import load
-from tasks.build import assemble, publish
-from tasks.build.load import new_warehouse
+from flows.analyze import build_warehouse
+
+def wait_at_stage(name, stage, *arguments):
+    if name == sys.argv[2]:
+        print("go", flush=True)
+        time.sleep(60)
+    return stage(*arguments)
+
 if __name__ == "__main__":
     settings = load(home=sys.argv[1])
-    with writing(settings.lock_path, "gpurank analyze"), publish.building(settings) as path:
-        with new_warehouse(path) as con:
-            for step in assemble.steps():
-                if step.name == sys.argv[2]:
-                    print("go", flush=True)
-                    time.sleep(60)
-                step.run(con, settings)
+    with writing(settings.lock_path, "gpurank analyze"):
+        build_warehouse(settings, wait_at_stage)
 """
 
 

@@ -21,30 +21,33 @@ from typing import Any
 import duckdb
 import pytest
 
-from gpurank.errors import Exit, explain
+from flows.as_of import build
+from flows.errors import Exit, explain
 from gpurank.settings import Settings, load
 from gpurank.store.run_lock import writing
 from gpurank.store.versions import Store
-from tasks.build import assemble, publish
-from tasks.build.as_of import build
+from tasks.build import publish
 from tasks.ingest.round import ingest_round
 
 # Runs one job in a forked child again and again, killed at the 1st, 2nd, … change of its folder.
 _TRIALS = """
 import json, os, shutil, signal, sys
 import great_expectations
+from tasks.process import worker
+# Before others import it by name.
+worker.run_alone = lambda function, *args, follow=None, partner_count=0: function(*args)
+from flows.analyze import build_warehouse, run_directly
 from gpurank.store.run_lock import writing
 from gpurank.settings import load
 from gpurank.store.versions import Store
-from tasks.build import assemble, as_of as past, publish
+from tasks.build import publish
 from tasks.ingest import round as ingest, raw_tables as parse
 from tasks.sources import snapshot
 from tasks.checks import validate
 job, home, pristine, source, stride = sys.argv[1:6]
-ingest.run_in_subprocess = lambda function, *args, follow=None: function(*args)
 CHANGES = {"os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.truncate", "shutil.rmtree"}
 
-def work():
+def work(run):
     settings = load(home=home, source=source, environ={})
     with writing(settings.lock_path, "gpurank test"):
         Store(settings.raw_dir).sweep()
@@ -52,7 +55,7 @@ def work():
         if job == "ingest":
             ingest.ingest_round("v3.0", settings)
         else:
-            past.build(settings)
+            build_warehouse(settings, run)
 
 def kill_at(wanted):
     seen = 0
@@ -71,20 +74,19 @@ def kill_at(wanted):
             os.fsdecode(path).startswith(home)
         ):
             tick()
-    def counted(run):
-        return lambda *arguments: (run(*arguments), tick())[0]
-    steps = [assemble.Step(step.name, counted(step.run)) for step in assemble.steps()]
-    assemble.steps = lambda each=None: steps
+    def run(name, stage, *arguments):
+        result = stage(*arguments)
+        tick()
+        return result
     sys.addaudithook(hook)
+    return run
 
 def forked(wanted):
     child = os.fork()
     if child == 0:
         code = 1
         try:
-            if wanted:
-                kill_at(wanted)
-            work()
+            work(kill_at(wanted) if wanted else run_directly)
             code = 0
         finally:
             os._exit(code)
@@ -185,7 +187,7 @@ def test_a_kill_at_any_change_of_an_analysis_loses_nothing(mirror: Path, tmp_pat
         if what == "repaired" or code == 0:
             assert code == 0 and found == after, (what, place)
             assert not list(settings.home.glob("*.building*")), (what, place)
-    assert reached > len(assemble.steps())
+    assert reached > 10  # the stages alone
 
 
 @pytest.fixture
@@ -350,7 +352,7 @@ def test_readers_never_fail_while_a_writer_publishes(mirror: Path, tmp_path: Pat
     reader = threading.Thread(target=read)
     reader.start()
     for _ in range(60):
-        with publish.building(settings) as path:
+        with publish.temporary_file(settings) as path:
             shutil.copyfile(source, path)
             publish.swap(path, settings)
     (tmp_path / "stop").touch()

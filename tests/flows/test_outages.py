@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from flows.as_of import build
 from gpurank.operations import watch_record as watching
 from gpurank.settings import Settings, load
-from tasks.build.as_of import build
 from tasks.ingest.round import ingest_round
 
 pytestmark = pytest.mark.flow

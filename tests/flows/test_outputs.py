@@ -210,7 +210,7 @@ def test_a_planted_omission_is_noticed_in_every_output(
     assert [path.name for path in tmp_path.iterdir()] == ["x.parquet"]
 
 
-def test_the_orchestrators_page_carries_it(home: Path, monkeypatch: Patch) -> None:
+def test_the_prefect_artifact_carries_it(home: Path, monkeypatch: Patch) -> None:
     from flows import artifacts
 
     made: dict[str, str] = {}
@@ -219,6 +219,6 @@ def test_the_orchestrators_page_carries_it(home: Path, monkeypatch: Patch) -> No
         "create_table_artifact",
         lambda rows, key, description: made.update({key: description}),
     )
-    artifacts.ranking(load(home=home, environ={}))
+    artifacts.create_ranking(load(home=home, environ={}))
     # Its marks of markup are escaped; what is said is whole.
     assert footnote_gaps(made["ranking"].replace("\\", "")) == ()

@@ -11,9 +11,9 @@ from typing import Any
 import duckdb
 import pytest
 
+from flows.as_of import build
 from gpurank.settings import Settings, load
 from gpurank.store.versions import Store
-from tasks.build.as_of import build
 from tasks.ingest.round import ingest_round
 
 

@@ -19,12 +19,12 @@ from typing import Any
 
 import pytest
 
+from flows.as_of import build
 from gpurank.settings import Settings, load
 from gpurank.store import claim, remote
 from gpurank.store.object_folder import ObjectFolder
 from gpurank.store.run_lock import LockHeld
 from gpurank.store.versions import Store, StoreError
-from tasks.build.as_of import build
 from tasks.ingest.round import ingest_round
 from tasks.upkeep import prune
 

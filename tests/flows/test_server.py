@@ -16,15 +16,14 @@ _OWNER = """
 import logging, os, sys, threading
 from pathlib import Path
 from flows.prefect_runtime import environment, server
-from gpurank.settings import load
 
-environment.prepare(load(home=sys.argv[1]))
-with server.temporary(Path(sys.argv[1]) / "orchestrator.log"):
-    print(os.environ["PREFECT_API_URL"], *server.limit_tags("ingest"), flush=True)
+environment.set_defaults(Path(sys.argv[1]))
+with server.temporary_server(Path(sys.argv[1]) / "prefect.log"):
+    print(os.environ["PREFECT_API_URL"], flush=True)
     logging.getLogger("docket.worker").error("a complaint of the server")
     logging.getLogger("elsewhere").error("a complaint of ours")
     sys.stdin.read()
-print("after", "PREFECT_API_URL" in os.environ, *server.limit_tags("ingest"), flush=True)
+print("after", "PREFECT_API_URL" in os.environ, flush=True)
 """
 
 
@@ -57,11 +56,11 @@ def test_it_is_there_for_the_block_and_complains_to_its_log(tmp_path: Path) -> N
     url = child.stdout.readline().strip()
     assert is_healthy(url)
     told, complained = child.communicate("")
-    assert (child.returncode, told.split()) == (0, ["after", "False", "ingest"])
+    assert (child.returncode, told.split()) == (0, ["after", "False"])
     assert not is_healthy(url)
     assert "ours" in complained
     assert "of the server" not in complained
-    log = (tmp_path / "home" / "orchestrator.log").read_text()
+    log = (tmp_path / "home" / "prefect.log").read_text()
     assert "a complaint of the server" in log
     assert "ours" not in log
 
@@ -85,4 +84,4 @@ def test_one_that_cannot_start_says_so_and_where_to_look(tmp_path: Path) -> None
     assert (child.returncode, told) == (1, "")
     last = complained.strip().splitlines()[-1]
     assert last.startswith("flows.prefect_runtime.server.ServerFailed")
-    assert "orchestrator.log" in last
+    assert "prefect.log" in last

@@ -9,12 +9,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import gpurank
+from flows.as_of import build
 from gpurank.answers import explain
 from gpurank.operations import health
 from gpurank.settings import Settings, load
 from gpurank.store import rounds_lock as roundlock
 from gpurank.store.versions import Store, StoreError, read_manifest
-from tasks.build.as_of import build
 from tasks.ingest import shipped
 from tasks.ingest.round import ingest_round
 

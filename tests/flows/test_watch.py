@@ -121,10 +121,10 @@ def test_the_past_answers_with_what_was_known_then(
     from dataclasses import replace
 
     from flows.analyze import analyze
+    from flows.as_of import warehouse_at
     from gpurank.answers.warehouse import NoData
     from gpurank.settings import load
     from gpurank.store.history import moment
-    from tasks.build.as_of import warehouse_at
     from tasks.upkeep.diff import difference
 
     home, settings = tmp_path / "home", load(home=tmp_path / "home", environ={})
@@ -201,14 +201,14 @@ def test_a_missed_slot_is_caught_up_once(
 ) -> None:
     from datetime import UTC, datetime, timedelta
 
-    from flows import watch_steps
+    from flows import watch as watch_module
 
     class Slot:
         tags = ("auto-scheduled",)
         scheduled_start_time = datetime.now(UTC) - timedelta(days=7)
 
     remotes.add("v5.0")
-    monkeypatch.setattr(watch_steps, "flow_run", Slot)
+    monkeypatch.setattr(watch_module, "flow_run", Slot)
     first = run(remotes.template, tmp_path / "home")
     assert first["state"] == "changed"
     # Two more slots were missed before the first of them ran.

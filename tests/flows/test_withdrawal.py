@@ -9,11 +9,11 @@ from typing import Any
 import duckdb
 import pytest
 
+from flows.as_of import build
 from gpurank.answers.notes import footnotes
 from gpurank.pages.check import footnote_gaps
 from gpurank.settings import load
-from tasks.build import assemble, lookups, publish
-from tasks.build.load import new_warehouse
+from tasks.build import lookups
 from tasks.ingest.round import ingest_round
 from tasks.upkeep.diff import difference
 
@@ -41,11 +41,7 @@ def test_it_stands_in_the_quarantine_alone(
         create_table(con, table, [entry] if table == "lookup.withdrawn" else rows)
 
     monkeypatch.setattr(lookups, "create_table", declared)
-    with publish.building(settings) as path:
-        with new_warehouse(path) as con:
-            for step in assemble.steps():
-                step.run(con, settings)
-        publish.swap(path, settings)
+    build(settings)
     with duckdb.connect(str(settings.warehouse_path), read_only=True) as con:
         told = con.sql("select quarantine_id, reason from core.quarantine").fetchall()
         assert told == [(GONE, "withdrawn on 2030-01-02: asked for")]

@@ -15,7 +15,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from flows.artifacts import _cell
+from flows.artifacts import escape_markdown
 from gpurank.answers.warehouse import Answer
 from gpurank.cli.main import main
 from gpurank.cli.output import completion
@@ -119,9 +119,9 @@ def test_what_goes_wrong_with_a_file_is_told_without_steering(
         assert told and not steers(out) and not steers(told)
 
 
-def test_the_orchestrators_page_shows_markup_as_text() -> None:
+def test_a_prefect_artifact_shows_markup_as_text() -> None:
     for text in (SCRIPT, "[x](javascript:alert(1))", "![x](//example.org/x.png)", "a|b\nc"):
-        cell = _cell(text)
+        cell = escape_markdown(text)
         assert "<" not in cell and "\n" not in cell
         assert not re.search(r"(?<!\\)[\[\]|!]", cell)
 

@@ -82,8 +82,8 @@ def extract(source: str, round_id: str, folder: Path) -> Figures:
 
 def analyze(source: str, round_id: str, folder: Path) -> Figures:
     """Builds the warehouse of the store in ``folder``, with full bootstraps, without Prefect."""
+    from flows.as_of import build
     from gpurank.settings import load
-    from tasks.build.as_of import build
 
     settings = load(home=folder, environ={})
     return {"seconds": _seconds(lambda: build(settings))}

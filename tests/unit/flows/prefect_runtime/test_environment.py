@@ -1,4 +1,4 @@
-"""The orchestrator's home: the person's own where it can be written, else in the data folder."""
+"""Prefect's environment: what the user set stays; its home is the user's where writable."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from flows.prefect_runtime import environment, server
-from gpurank.settings import load
+from flows.console import Console
+from flows.prefect_runtime import environment
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def env(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPatch:
 
 
 def test_a_writable_home_is_left_alone(env: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    environment.prepare(load(home=tmp_path / "data", environ={}))
+    environment.set_defaults(tmp_path / "data")
     assert "PREFECT_HOME" not in os.environ
     assert os.environ["PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS"] == "120"
     assert os.environ["PREFECT_SERVER_ANALYTICS_ENABLED"] == "false"
@@ -32,33 +32,28 @@ def test_without_a_writable_home_the_data_folder_serves(
     env: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     env.setattr(os, "access", lambda *_: False)
-    environment.prepare(load(home=tmp_path / "data", environ={}))
+    environment.set_defaults(tmp_path / "data")
     assert os.environ["PREFECT_HOME"] == str(tmp_path / "data" / "prefect")
 
 
 def test_what_a_person_set_stays(env: pytest.MonkeyPatch, tmp_path: Path) -> None:
     env.setitem(os.environ, "PREFECT_HOME", "elsewhere")
     env.setitem(os.environ, "PREFECT_LOGGING_LEVEL", "DEBUG")
-    environment.prepare(load(home=tmp_path / "data", environ={}))
+    environment.set_defaults(tmp_path / "data")
     assert os.environ["PREFECT_HOME"] == "elsewhere"
     assert os.environ["PREFECT_LOGGING_LEVEL"] == "DEBUG"
 
 
 @pytest.mark.parametrize(
-    ("profiles", "expected"),
+    ("console", "level"),
     [
-        (None, False),
-        ("active = 'mine'\n[profiles.mine]\nPREFECT_API_URL = 'http://127.0.0.1:4200/api'\n", True),
-        ("active = 'ephemeral'\n[profiles.ephemeral]\nX = 'true'\n", False),
-        ("half [", False),
+        (Console(), "CRITICAL"),
+        (Console(is_verbose=True), "INFO"),
+        (Console(is_debug=True), "INFO"),
     ],
 )
-def test_a_server_of_ones_own_is_used(
-    env: pytest.MonkeyPatch, tmp_path: Path, profiles: str | None, expected: bool
+def test_prefect_logs_only_what_was_asked_for(
+    env: pytest.MonkeyPatch, tmp_path: Path, console: Console, level: str
 ) -> None:
-    (tmp_path / ".prefect").mkdir()
-    if profiles is not None:
-        (tmp_path / ".prefect" / "profiles.toml").write_text(profiles)
-    assert server._is_configured() is expected
-    env.setitem(os.environ, "PREFECT_API_URL", "http://127.0.0.1:4200/api")
-    assert server._is_configured()
+    environment.set_defaults(tmp_path / "data", console)
+    assert os.environ["PREFECT_LOGGING_LEVEL"] == level

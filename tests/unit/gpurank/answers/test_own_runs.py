@@ -22,6 +22,7 @@ from gpurank.answers.own_runs import (
     score_runs,
 )
 from gpurank.answers.placing import place
+from gpurank.cli.own_runs import print_own_result
 from gpurank.systems.accelerators import UnknownAcceleratorError, canonical_accelerator
 
 DAY_MS = 86_400_000

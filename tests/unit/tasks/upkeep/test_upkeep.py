@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -9,7 +10,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from flows import logs
+from flows.console import Console, set_console
+from flows.progress import JsonLines
 from gpurank.operations import freshness
 from gpurank.operations import watch_record as watching
 from gpurank.operations.watch_record import Finding, WatchRecord
@@ -106,12 +108,15 @@ def test_a_warehouse_of_other_versions_is_noted(tmp_path: Path) -> None:
 
 
 def test_each_log_line_is_an_object_with_time_level_and_run(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setenv("GPURANK_RUN_ID", "run-1")
-    lines = logs.JsonLines({})
-    lines.say("two\nlines")
-    lines.finished(IngestResult("v4.0", "failed", message="broken"))
+    def write() -> None:
+        set_console(Console(is_json=True, run_id="run-1"))
+        lines = JsonLines({})
+        lines.say("two\nlines")
+        lines.show_result(IngestResult("v4.0", "failed", message="broken"))
+
+    contextvars.copy_context().run(write)
     first, second = map(json.loads, capsys.readouterr().err.splitlines())
     assert (first["level"], first["message"], first["run_id"]) == ("info", "two\nlines", "run-1")
     assert datetime.fromisoformat(first["time"]).tzinfo is not None
