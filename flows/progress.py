@@ -9,12 +9,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flows import logs
 from flows.console import current_console
 from gpurank.terminal_safety import say, visible
-from tasks.ingest.round import IngestResult
+
+if TYPE_CHECKING:
+    from tasks.ingest.round import IngestResult
 
 _LINE_EVERY_S = 5.0
 _MB = 1_000_000

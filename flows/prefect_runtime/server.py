@@ -17,6 +17,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gpurank.errors import GpurankError
+
 if TYPE_CHECKING:
     import uvicorn
 
@@ -35,7 +37,7 @@ _SERVER_LOGGERS = (
 )
 
 
-class ServerFailed(RuntimeError):
+class ServerFailed(GpurankError, RuntimeError):
     """Prefect's temporary server did not start."""
 
 

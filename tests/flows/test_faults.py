@@ -33,9 +33,9 @@ from tasks.ingest.round import ingest_round
 _TRIALS = """
 import json, os, shutil, signal, sys
 import great_expectations
-from tasks.process import worker
-# Before others import it by name.
-worker.run_alone = lambda function, *args, follow=None, partner_count=0: function(*args)
+from tasks.ingest import round as ingest
+# In this process, so that its changes are seen.
+ingest.run_in_subprocess = lambda function, *args, follow=None: function(*args)
 from flows.analyze import build_warehouse, run_directly
 from gpurank.store.run_lock import writing
 from gpurank.settings import load

@@ -17,7 +17,6 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from tasks.process import worker
 
 from flows.as_of import build
 from gpurank.settings import Settings, load
@@ -29,9 +28,9 @@ from tasks.ingest.round import ingest_round
 _RUN = """
 import os, sys
 import great_expectations
-from tasks.process import worker
-# Before others import it by name.
-worker.run_alone = lambda function, *args, follow=None, partner_count=0: function(*args)
+from tasks.ingest import round as ingest
+# In this process, so that its changes are seen.
+ingest.run_in_subprocess = lambda function, *args, follow=None: function(*args)
 from flows.analyze import build_warehouse
 from gpurank.settings import load
 from gpurank.store.run_lock import writing
@@ -135,7 +134,9 @@ def prepared(
 
 @pytest.fixture
 def settings(prepared: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
-    monkeypatch.setattr(worker, "run_alone", lambda function, *args, **_: function(*args))
+    monkeypatch.setattr(
+        "tasks.ingest.round.run_in_subprocess", lambda function, *args, **_: function(*args)
+    )
     shutil.copytree(prepared.home, tmp_path / "home")
     return replace(prepared, home=tmp_path / "home")
 

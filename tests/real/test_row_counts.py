@@ -9,8 +9,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from flows.as_of import build
 from gpurank.settings import load
-from tasks.build.as_of import build
 from tasks.ingest import shipped
 from tools.row_counts import count_rows
 
