@@ -5,12 +5,11 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Sequence
-from typing import Any
 
 from prefect.artifacts import create_markdown_artifact, create_table_artifact
 
 from gpurank.answers.notes import footnotes_of
-from gpurank.answers.warehouse import Answer, ask, open_warehouse
+from gpurank.answers.warehouse import ask, open_warehouse
 from gpurank.declared.validation import ValidationReport
 from gpurank.operations.watch_record import WatchRecord
 from gpurank.settings import Settings
@@ -60,7 +59,7 @@ def create_ranking(settings: Settings) -> None:
         best, notes = ask(con, _BEST), footnotes_of(con)
     title = "Best three per benchmark and round: ranking table (derived), not official."
     description = "\n\n".join([title, *map(escape_markdown, notes)])
-    create_table_artifact(_rows(best), key="ranking", description=description)
+    create_table_artifact(best.dicts(), key="ranking", description=description)
 
 
 def create_watch(record: WatchRecord, moved: Sequence[str], settings: Settings) -> None:
@@ -106,7 +105,3 @@ def create_validation(settings: Settings, reports: Sequence[ValidationReport]) -
     create_markdown_artifact(
         "\n".join(lines), key="validation", description="Checks of the contracts"
     )
-
-
-def _rows(answer: Answer) -> list[dict[str, Any]]:
-    return [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]

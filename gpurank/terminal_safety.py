@@ -6,13 +6,10 @@ import re
 import sys
 from typing import TextIO
 
-# Control characters, and marks that change the direction of text: with them a name can move the
-# cursor, colour other text, or look like another name. Lone surrogates stand for the bytes of a
-# file name that are not UTF-8.
-_CONTROL = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069"
-    "\ud800-\udfff\ufeff]"
-)
+from gpurank.declared.unsafe_text import CONTROL_CHARACTERS
+
+# Lone surrogates stand for the bytes of a file name that are not UTF-8.
+_CONTROL = re.compile(f"[{CONTROL_CHARACTERS}\ud800-\udfff]")
 
 
 def visible(text: str) -> str:

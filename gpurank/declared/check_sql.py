@@ -10,12 +10,8 @@ import re
 from collections.abc import Sequence
 
 from gpurank.declared.contracts import Contract
+from gpurank.declared.unsafe_text import EMAIL_ADDRESS_RE2
 
-# An address that gpurank.logs.privacy should have removed; "\u0040" is the character as JSON may
-# write it.
-EMAIL = (
-    r"[A-Za-z0-9_.+-](@|\\u0040)[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.[A-Za-z]{2,}($|[^A-Za-z0-9_])"
-)
 _EMAIL_HINTS = ("@", "\\u0040")
 _EMAIL_TEXT = re.compile(r"[\w.+%-]+(?:@|\\u0040)[\w.-]+")
 
@@ -36,7 +32,7 @@ def failing_condition(contract: Contract, check: str, column: str) -> str:
         return f"{quote(column)} is null"
     text = _text_expression(contract, column)
     hints = " or ".join(f"contains({text}, '{hint}')" for hint in _EMAIL_HINTS)
-    return f"({hints}) and regexp_matches({text}, '{EMAIL}')"
+    return f"({hints}) and regexp_matches({text}, '{EMAIL_ADDRESS_RE2}')"
 
 
 def failing_rows(contract: Contract, check: str, column: str) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from gpurank.answers.notes import public_url
-from gpurank.answers.warehouse import Answer, ask
+from gpurank.answers.warehouse import ask
 from gpurank.pages.html import (
     Column,
     NavigationLink,
@@ -79,7 +79,7 @@ class Quality:
 
 def read_quality(con: DuckDBPyConnection) -> Quality:
     """Reads what the page shows from a warehouse."""
-    return Quality(*(_rows(ask(con, sql)) for sql in (_SUMMARY, _FIGURES, _SPELLINGS, _OVERALL)))
+    return Quality(*(ask(con, sql).dicts() for sql in (_SUMMARY, _FIGURES, _SPELLINGS, _OVERALL)))
 
 
 def quality_page(quality: Quality, title: str = "Data quality") -> str:
@@ -198,7 +198,3 @@ def _kind(name: str) -> Markup:
 def _level(row: Row) -> Markup | str:
     level = str(row["level"] or "")
     return "note" if level == "info" else element("span", level, level)
-
-
-def _rows(answer: Answer) -> list[dict[str, Any]]:
-    return [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from gpurank.answers.warehouse import loaded_versions
 from gpurank.settings import Settings
 from gpurank.store.changes import Change, Result, State, changes
 from gpurank.store.history import Publication, last_two, publications
@@ -123,12 +124,8 @@ def _loaded_history(
     con: duckdb.DuckDBPyConnection, store: Store, settings: Settings
 ) -> Mapping[str, tuple[Publication, ...]]:
     """Returns the publications of each loaded round, up to the version that is loaded."""
-    loaded = con.execute(
-        "select round_id, version_id from raw.round_version order by try_cast("
-        "string_split(round_id[2:], '.') as integer[])"
-    ).fetchall()
     history = {}
-    for round_id, version_id in loaded:
+    for round_id, version_id in loaded_versions(con).items():
         published = publications(store, round_id)
         loaded_at = [
             index

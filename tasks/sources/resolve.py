@@ -195,10 +195,6 @@ def _choose(round_id: str, path: Path, held: dict[str, re.Match[str]]) -> str:
     )
 
 
-def _is_bare(path: Path) -> bool:
-    return (path / "HEAD").is_file() and (path / "objects").is_dir() and (path / "refs").is_dir()
-
-
 def _is_checkout(path: Path, round_id: str) -> bool:
     """Returns whether a folder's subfolders look like submitters (v0.5 has a folder above them)."""
     if (path / ".git").exists():

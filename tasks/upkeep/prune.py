@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
-from gpurank.answers.warehouse import Answer, NoData, ask, open_warehouse
+from gpurank.answers.warehouse import Answer, NoData, loaded_versions, open_warehouse
 from gpurank.settings import Settings
 from gpurank.store import remote
 from gpurank.store.history import publications
@@ -100,9 +100,9 @@ def _held(settings: Settings) -> Mapping[str, str]:
     if not settings.warehouse_path.exists():
         return {}
     with open_warehouse(settings.warehouse_path) as con:
-        rows = ask(con, "select round_id, version_id from raw.round_version").rows
-    if not rows:
+        versions = loaded_versions(con)
+    if not versions:
         raise NoData(
             f"{settings.warehouse_path} names no version; `gpurank analyze` builds it anew"
         )
-    return {str(name): str(version) for name, version in rows}
+    return versions

@@ -259,5 +259,4 @@ def _optional(con: DuckDBPyConnection, table: str, order: str) -> list[Row]:
 
 
 def _rows(con: DuckDBPyConnection, sql: str) -> list[Row]:
-    answer = ask(con, sql)
-    return [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
+    return ask(con, sql).dicts()
