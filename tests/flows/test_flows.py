@@ -152,7 +152,7 @@ def test_only_a_source_that_did_not_answer_is_asked_again(
             raise snapshot.SourceUnavailable("no answer")
         return real(round_id, source)
 
-    monkeypatch.setattr(snapshot, "pin", pin)
+    monkeypatch.setattr("tasks.ingest.round.pin", pin)
     monkeypatch.setattr(steps.ingest_round, "retry_delay_seconds", [0, 0])
     ingest("v3.0", str(mirror), str(tmp_path / "home"))
     assert asked == ["v3.0", "v3.0"]
@@ -162,7 +162,7 @@ def test_only_a_source_that_did_not_answer_is_asked_again(
         raise snapshot.SourceMissing("not there")
 
     asked.clear()
-    monkeypatch.setattr(snapshot, "pin", absent)
+    monkeypatch.setattr("tasks.ingest.round.pin", absent)
     with pytest.raises(snapshot.SourceMissing):
         ingest("v3.0", str(mirror), str(tmp_path / "home"))
     assert asked == ["v3.0"]

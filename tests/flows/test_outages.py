@@ -89,12 +89,12 @@ def test_no_outage_withdraws_anything(
 ) -> None:
     from flows.watch import watch
     from gpurank.errors import Exit, explain
-    from tasks.sources import git as snapshot_git
+    from tasks.sources import git_remote
     from tasks.upkeep import watch as task
 
     monkeypatch.setattr(Outage, "how", how)
     monkeypatch.setattr(task, "RETRY_AFTER_S", (0.0, 0.0))
-    monkeypatch.setattr(snapshot_git, "ASK_TIMEOUT_S", 0.5)
+    monkeypatch.setattr(git_remote, "ASK_TIMEOUT_S", 0.5)
     before = contents(prepared.home)
     with pytest.raises(Exception) as failed:
         watch(address, str(prepared.home))
