@@ -15,7 +15,7 @@ import threading
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import partial
@@ -108,7 +108,9 @@ def ordered_map(workers: int) -> Iterator[OrderedMap]:
     def pool_map(function: Callable[[S], T], items: Iterable[S], /) -> Iterator[T]:
         return _results(executor, function, ((item,) for item in items), ahead=workers + 1)
 
-    with _executor(workers) as executor:
+    with _executor(workers) as executor, ThreadPoolExecutor(1) as starter:
+        # The processes start while the caller prepares its first item.
+        starter.submit(lambda: [executor.submit(int) for _ in range(workers)])
         yield pool_map
 
 

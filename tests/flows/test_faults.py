@@ -22,7 +22,7 @@ import duckdb
 import pytest
 
 from flows.as_of import build
-from flows.errors import Exit, explain
+from gpurank.errors import explain
 from gpurank.settings import Settings, load
 from gpurank.store.run_lock import writing
 from gpurank.store.versions import Store
