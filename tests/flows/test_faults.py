@@ -22,7 +22,7 @@ import duckdb
 import pytest
 
 from flows.as_of import build
-from gpurank.errors import explain
+from gpurank.errors import Exit, explain
 from gpurank.settings import Settings, load
 from gpurank.store.run_lock import writing
 from gpurank.store.versions import Store
@@ -282,7 +282,7 @@ def test_a_remote_that_goes_away_in_mid_fetch_changes_nothing(
         remotes.bare("v6.1").rename(hidden)
         return pinned
 
-    monkeypatch.setattr(snapshot, "pin", pin_and_lose)
+    monkeypatch.setattr("tasks.ingest.round.pin", pin_and_lose)
     with pytest.raises(SourceError):
         ingest_round("v6.1", settings)
     monkeypatch.undo()
