@@ -53,8 +53,6 @@ class NotComparable(GpurankError, ValueError):
 
     exit_code = Exit.NOT_COMPARABLE
 
-    exit_code = Exit.NOT_COMPARABLE
-
 
 @dataclass(frozen=True, slots=True)
 class Comparison:

@@ -32,8 +32,6 @@ class OwnRunsError(GpurankError, ValueError):
 
     exit_code = Exit.USAGE
 
-    exit_code = Exit.USAGE
-
 
 @dataclass(frozen=True, slots=True)
 class OwnRun:

@@ -27,13 +27,9 @@ class NoData(GpurankError, LookupError):
 
     exit_code = Exit.NO_DATA
 
-    exit_code = Exit.NO_DATA
-
 
 class QueryError(GpurankError, ValueError):
     """A user's SQL failed; the message is DuckDB's."""
-
-    exit_code = Exit.USAGE
 
     exit_code = Exit.USAGE
 

@@ -31,8 +31,6 @@ class ModelError(GpurankError, ValueError):
 
     exit_code = Exit.VALIDATION
 
-    exit_code = Exit.VALIDATION
-
 
 @dataclass(frozen=True, slots=True)
 class Model:

@@ -27,8 +27,6 @@ class UnknownRound(GpurankError, ValueError):
 
     exit_code = Exit.USAGE
 
-    exit_code = Exit.USAGE
-
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkRule:

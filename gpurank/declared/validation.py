@@ -92,8 +92,6 @@ class ValidationFailed(GpurankError):
 
     exit_code = Exit.VALIDATION
 
-    exit_code = Exit.VALIDATION
-
     def __init__(self, report: ValidationReport) -> None:
         failures = report.critical_failures
         lines = [f"  {failure.sentence()}" for failure in failures[:5]]

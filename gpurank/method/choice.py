@@ -31,8 +31,6 @@ class ChoiceError(GpurankError, ValueError):
 
     exit_code = Exit.USAGE
 
-    exit_code = Exit.USAGE
-
 
 @dataclass(frozen=True, slots=True)
 class Limits:

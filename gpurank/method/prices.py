@@ -25,8 +25,6 @@ class PriceError(GpurankError, ValueError):
 
     exit_code = Exit.USAGE
 
-    exit_code = Exit.USAGE
-
 
 @dataclass(frozen=True, slots=True)
 class Price:

@@ -14,8 +14,6 @@ class MethodError(GpurankError, ValueError):
 
     exit_code = Exit.USAGE
 
-    exit_code = Exit.USAGE
-
 
 @dataclass(frozen=True, slots=True)
 class MethodSettings:

@@ -40,8 +40,6 @@ class LoadError(GpurankError, RuntimeError):
 
     exit_code = Exit.VALIDATION
 
-    exit_code = Exit.VALIDATION
-
 
 @dataclass(frozen=True, slots=True)
 class Version:

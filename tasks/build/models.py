@@ -18,8 +18,6 @@ class ModelRunError(GpurankError, RuntimeError):
 
     exit_code = Exit.VALIDATION
 
-    exit_code = Exit.VALIDATION
-
 
 def run_layer(con: duckdb.DuckDBPyConnection, layer: str) -> dict[str, int]:
     """Makes every table and view of a layer, in the order in which they read each other.

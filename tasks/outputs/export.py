@@ -46,8 +46,6 @@ class ExportError(GpurankError, RuntimeError):
 
     exit_code = Exit.STORAGE
 
-    exit_code = Exit.STORAGE
-
 
 @dataclass(frozen=True, slots=True)
 class Exported:
