@@ -34,12 +34,12 @@ def frame(*changes: dict[str, Any]) -> pl.DataFrame:
     return pl.DataFrame(records, schema=dict.fromkeys(BASE, pl.String))
 
 
-def one(**changes: Any) -> dict[str, Any]:
+def system_total(**changes: Any) -> dict[str, Any]:
     return totals(frame(changes)).row(0, named=True)
 
 
 def test_the_product_and_the_host() -> None:
-    row = one()
+    row = system_total()
     assert row["accelerator_count"] == 16
     assert (row["socket_count"], row["core_count"], row["cores_per_socket"]) == (4, 384, 96)
     assert (row["memory_per_node_gib"], row["accelerator_domain_size"]) == (2048, 8)
@@ -49,7 +49,7 @@ def test_the_product_and_the_host() -> None:
 # Forms of a count stand in tests/cases/test_hostile.py.
 @pytest.mark.parametrize("filed", [None, "TBD", "4 + 4"])
 def test_a_missing_number_of_nodes_is_a_reason_not_a_guess(filed: str | None) -> None:
-    row = one(node_count_reported=filed)
+    row = system_total(node_count_reported=filed)
     assert row["accelerator_count"] is None and row["core_count"] is None
     assert "number of nodes" in row["count_missing_reason"]
 
@@ -59,7 +59,7 @@ def test_a_missing_number_of_nodes_is_a_reason_not_a_guess(filed: str | None) ->
     [("192", "node's total"), ("384", "threads"), ("6", "6 cores are filed")],
 )
 def test_the_reference_wins_over_the_filed_core_count(filed: str, note: str) -> None:
-    row = one(host_cpu_core_count_reported=filed)
+    row = system_total(host_cpu_core_count_reported=filed)
     assert (row["cores_per_socket"], row["core_count"]) == (96, 384)
     assert note in row["explanation"]
 
@@ -75,7 +75,9 @@ def test_the_reference_wins_over_the_filed_core_count(filed: str, note: str) -> 
 def test_doubtful_processors(
     cpu: str, filed: str, status: str | None, per_socket: int | None, cores: int | None
 ) -> None:
-    row = one(host_cpu_reported=cpu, host_cpu_core_count_reported=filed, status_reported=status)
+    row = system_total(
+        host_cpu_reported=cpu, host_cpu_core_count_reported=filed, status_reported=status
+    )
     assert (row["cores_per_socket"], row["core_count"]) == (per_socket, cores)
     assert row["socket_count"] == 4 and row["is_low_confidence"]
     assert ("virtual machine" in (row["explanation"] or "")) == (status is not None)
@@ -83,27 +85,27 @@ def test_doubtful_processors(
 
 def test_mixed_hosts_add_up_only_if_every_node_is_named() -> None:
     mixed = "Node1: AMD EPYC 9755, Node2: AMD EPYC 9575F"
-    row = one(host_cpu_reported=mixed, host_memory_reported="Node1: 2.2 TB, Node2: 1.5 TB")
+    row = system_total(host_cpu_reported=mixed, host_memory_reported="Node1: 2.2 TB, Node2: 1.5 TB")
     assert row["core_count"] == 2 * 128 + 2 * 64
     assert row["cores_per_socket"] is None and row["memory_per_node_gib"] is None
     assert row["is_low_confidence"]
-    assert one(host_cpu_reported=mixed, node_count_reported="3")["core_count"] is None
+    assert system_total(host_cpu_reported=mixed, node_count_reported="3")["core_count"] is None
 
 
 @pytest.mark.parametrize("filed", ["0", None])
 def test_systems_without_accelerators(filed: str | None) -> None:
-    row = one(accelerators_per_node_reported=filed, accelerator_reported="N/A")
+    row = system_total(accelerators_per_node_reported=filed, accelerator_reported="N/A")
     assert (row["accelerator_count"], row["socket_count"]) == (0, 4)
     assert row["count_missing_reason"] is None and row["accelerator_domain_size"] is None
 
 
 def test_no_accelerators_of_a_named_model_is_a_contradiction() -> None:
-    row = one(accelerators_per_node_reported="0")
+    row = system_total(accelerators_per_node_reported="0")
     assert row["accelerator_count"] is None and "named" in row["count_missing_reason"]
 
 
 def test_a_named_domain_wins() -> None:
-    row = one(accelerators_per_node_reported="4", accelerator_reported="NVIDIA GB200 NVL4")
+    row = system_total(accelerators_per_node_reported="4", accelerator_reported="NVIDIA GB200 NVL4")
     assert row["accelerator_domain_size"] == 4
 
 
@@ -117,7 +119,7 @@ def test_a_named_domain_wins() -> None:
     ],
 )
 def test_tpu_names_count_cores(name: str, chip: str, nodes: str, per_node: str, total: int) -> None:
-    row = one(
+    row = system_total(
         system_folder=name,
         accelerator_reported=chip,
         node_count_reported=nodes,
@@ -128,7 +130,7 @@ def test_tpu_names_count_cores(name: str, chip: str, nodes: str, per_node: str, 
 
 
 def test_a_tpu_name_that_fits_nothing_is_doubtful() -> None:
-    row = one(system_folder="tpu-v4-512", accelerator_reported="TPU-v4")
+    row = system_total(system_folder="tpu-v4-512", accelerator_reported="TPU-v4")
     assert row["accelerator_count"] == 16 and row["is_low_confidence"]
 
 
@@ -143,7 +145,7 @@ def test_a_tpu_name_that_fits_nothing_is_doubtful() -> None:
 def test_a_slice_in_the_first_shape_counts_cores(
     chip: str, nodes: str, filed: str, total: int, per_node: int
 ) -> None:
-    row = one(
+    row = system_total(
         parse_dialect="v05_entry",
         accelerator_reported=chip,
         node_count_reported=nodes,
@@ -166,7 +168,7 @@ def test_a_slice_in_the_first_shape_counts_cores(
 def test_the_first_shape_counts_cores_of_a_node(
     cpu: str, filed: str, sockets: int | None, cores: int | None, total: int | None
 ) -> None:
-    row = one(
+    row = system_total(
         parse_dialect="v05_entry",
         host_cpu_reported=cpu,
         host_cpu_core_count_reported=filed,
@@ -179,7 +181,7 @@ def test_the_first_shape_counts_cores_of_a_node(
 
 
 def test_declared_clusters() -> None:
-    row = one(
+    row = system_total(
         round_id="v0.5",
         submitter_folder="nvidia",
         system_folder="dgx1_multi_ngc18.11_mxnet",
@@ -191,7 +193,7 @@ def test_declared_clusters() -> None:
 
 
 def test_a_prefix_that_counts_accelerators() -> None:
-    row = one(system_folder="128xBM.GPU.H100.8", node_count_reported="16")
+    row = system_total(system_folder="128xBM.GPU.H100.8", node_count_reported="16")
     assert row["accelerator_count"] == 128
     assert "counts accelerators" in row["explanation"]
 
@@ -213,7 +215,7 @@ def test_a_prefix_that_counts_accelerators() -> None:
 def test_links(
     chip: str, per_node: str, filed: str | None, rank: int | None, socketed: bool | None
 ) -> None:
-    row = one(
+    row = system_total(
         accelerator_reported=chip,
         accelerators_per_node_reported=per_node,
         accelerator_interconnect_reported=filed,
@@ -222,18 +224,20 @@ def test_links(
 
 
 def test_memory_that_contradicts_the_model_is_explained_and_not_used() -> None:
-    row = one(accelerator_memory_reported="40 GB")
+    row = system_total(accelerator_memory_reported="40 GB")
     assert row["accelerator_memory_gib"] == 80 and "40 GB" in row["explanation"]
-    assert one(accelerator_memory_reported="81559 MiB")["explanation"] is None
+    assert system_total(accelerator_memory_reported="81559 MiB")["explanation"] is None
 
 
 def test_host_memory_that_cannot_be_meant() -> None:
-    assert one(host_memory_reported="1 GB")["memory_per_node_gib"] is None
+    assert system_total(host_memory_reported="1 GB")["memory_per_node_gib"] is None
 
 
 def test_network_from_either_field() -> None:
-    assert one(host_networking_reported="8x IB 400Gb/s")["network_gbps_per_node"] == 3200
-    row = one(host_networking_reported="Ethernet", host_network_card_count_reported="1 X 100G")
+    assert system_total(host_networking_reported="8x IB 400Gb/s")["network_gbps_per_node"] == 3200
+    row = system_total(
+        host_networking_reported="Ethernet", host_network_card_count_reported="1 X 100G"
+    )
     assert row["network_gbps_per_node"] == 100
 
 
@@ -250,7 +254,7 @@ def test_a_field_filed_twice_makes_the_row_doubtful() -> None:
 
 def test_an_unreadable_description_has_a_reason() -> None:
     columns = dict.fromkeys(reported_columns())
-    row = one(**columns, parse_dialect="unreadable")
+    row = system_total(**columns, parse_dialect="unreadable")
     assert row["accelerator_count"] is None
     assert "could not be read" in row["count_missing_reason"]
 
