@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+from synthetic_logs import record
 
 from gpurank.logs.source_files import SourceFile, content_hash
 from gpurank.method.settings import MethodSettings
@@ -44,31 +45,27 @@ def records(
 ) -> list[Record]:
     """(time, key, value, metadata) of one plain run that lasts so many minutes."""
     stop_ms = start_ms + round(minutes * 60_000)
-    found: list[Record] = [(start_ms - 9_000, "init_start", None, {})]
+    lines: list[Record] = [(start_ms - 9_000, "init_start", None, {})]
     if benchmark is not None:
-        found.append((start_ms - 8_000, "submission_benchmark", benchmark, {}))
+        lines.append((start_ms - 8_000, "submission_benchmark", benchmark, {}))
     if division is not None:
-        found.append((start_ms - 8_000, "submission_division", division, {}))
+        lines.append((start_ms - 8_000, "submission_division", division, {}))
     given = {"global_batch_size": 256} | (settings or {})
-    found += [(start_ms - 7_000, key, value, {}) for key, value in given.items()]
-    found.append((start_ms, "run_start", None, {}))
+    lines += [(start_ms - 7_000, key, value, {}) for key, value in given.items()]
+    lines.append((start_ms, "run_start", None, {}))
     if quality is not None:
-        found.append((stop_ms - 50, "eval_accuracy", quality, counters or {"epoch_num": 36}))
+        lines.append((stop_ms - 50, "eval_accuracy", quality, counters or {"epoch_num": 36}))
     if stop:
-        found.append((stop_ms, "run_stop", None, {} if status is None else {"status": status}))
-    return found
+        lines.append((stop_ms, "run_stop", None, {} if status is None else {"status": status}))
+    return lines
 
 
 def mllog(items: Iterable[Record], prefix: str = "", end: str = "\n") -> bytes:
     """Records in the form used since v0.7."""
-    lines = []
-    for time_ms, key, value, metadata in items:
-        row = {
-            "namespace": "", "time_ms": time_ms, "event_type": "POINT_IN_TIME", "key": key,
-            "value": value, "metadata": {"file": "train.py", "lineno": 7, **metadata},
-        }  # fmt: skip
-        lines.append(f"{prefix}:::MLLOG {json.dumps(row)}{end}")
-    return "".join(lines).encode()
+    return "".join(
+        f"{prefix}{record(key, time_ms, value, **metadata)}{end}"
+        for time_ms, key, value, metadata in items
+    ).encode()
 
 
 def mll(items: Iterable[Record]) -> bytes:
@@ -171,9 +168,9 @@ class Warehouse:
 
     def rows(self, sql: str, *arguments: Any) -> list[dict[str, Any]]:
         """The rows of a query."""
-        found = self.con.execute(sql, list(arguments))
-        names = [column[0] for column in found.description or ()]
-        return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+        cursor = self.con.execute(sql, list(arguments))
+        names = [column[0] for column in cursor.description or ()]
+        return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
     def result(self, result_id: str) -> dict[str, Any]:
         """The one row of marts.result with this id."""
@@ -182,8 +179,8 @@ class Warehouse:
 
     def score(self, result_id: str) -> float | None:
         """Its score, min."""
-        found: float | None = self.result(result_id)["score_min"]
-        return found
+        score: float | None = self.result(result_id)["score_min"]
+        return score
 
     def kinds(self, result_id: str) -> set[str]:
         """Kinds of the issues that touch a result."""
@@ -197,8 +194,8 @@ class Warehouse:
 
     def quarantine(self) -> dict[str, str]:
         """Reason by folder."""
-        found = self.rows("select folder_id, reason from marts.quarantine")
-        return {row["folder_id"]: row["reason"] for row in found}
+        rows = self.rows("select folder_id, reason from marts.quarantine")
+        return {row["folder_id"]: row["reason"] for row in rows}
 
 
 def rank(warehouse: Warehouse) -> None:

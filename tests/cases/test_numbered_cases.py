@@ -170,14 +170,9 @@ def v4_0(earlier: Mini) -> Mini:
     for name, counts in (("trays", (18, 4)), ("servers", (9, 8))):
         model = "NVIDIA GB200" if name == "trays" else "NVIDIA B200-SXM-180GB"
         fields = {"number_of_nodes": counts[0], "accelerators_per_node": counts[1]}
-        mini.result(
-            f"NVIDIA/{name}/resnet", FIVE, fields | {"accelerator_model_name": model}
-        )  # fmt: skip
-    odd_unit = {"train_samples": 4572}
-    counters = {"epoch_num": 5}
-    mini.result(
-        "NVIDIA/iterations/ssd", FIVE, {}, quality=0.34, counters=counters, settings=odd_unit
-    )
+        mini.result(f"NVIDIA/{name}/resnet", FIVE, fields | {"accelerator_model_name": model})
+    units = {"counters": {"epoch_num": 5}, "settings": {"train_samples": 4572}}
+    mini.result("NVIDIA/iterations/ssd", FIVE, {}, quality=0.34, **units)
     mini.result("NVIDIA/named_samples/transformer", TEN, {}, settings={"train_samples": 4_590_101})
     return mini
 
@@ -307,7 +302,7 @@ def test_14_forty_runs_drop_four_and_four(built: Warehouse) -> None:
     assert built.score("v1.0/Dell/forty/unet3d") == pytest.approx(21)
 
 
-def test_15_a_soft_break_is_told(built: Warehouse) -> None:
+def test_15_a_soft_break_is_named(built: Warehouse) -> None:
     assert built.result("v5.1/NVIDIA/later/llama31_405b")["soft_break_reason"]
     assert built.result("v5.0/NVIDIA/scaled/llama31_405b")["soft_break_reason"] is None
 
@@ -384,9 +379,8 @@ def test_27_submitters(built: Warehouse) -> None:
 
 
 def test_28_divisions(built: Warehouse) -> None:
-    assert built.result("v1.0/Dell/close/resnet")["division"] == "closed"
-    assert built.result("v0.7/Fujitsu/misspelt/resnet")["division"] == "closed"
-    assert built.result("v0.7/Fujitsu/log_says/resnet")["division"] == "closed"
+    for name in ("v1.0/Dell/close", "v0.7/Fujitsu/misspelt", "v0.7/Fujitsu/log_says"):
+        assert built.result(f"{name}/resnet")["division"] == "closed"
     assert built.result("v0.7/Fujitsu/nobody_says/resnet")["division"] is None
 
 
@@ -438,13 +432,6 @@ def test_45_an_empty_round_is_never_published(tmp_path: Path) -> None:
         validate_version(tmp_path / "small", "v4.0", {"run": 500})
 
 
-def ranked(folder: Path, mini: Mini) -> Warehouse:
-    """A warehouse with clusters and ranks."""
-    warehouse = build(folder, {"v4.0": mini})
-    rank(warehouse)
-    return warehouse
-
-
 def test_49_and_52_few_rows_rank_and_are_not_clustered(tmp_path: Path) -> None:
     """A dominated row changes no order; a row without a count says why it has no rank."""
     mini = Mini()
@@ -452,9 +439,11 @@ def test_49_and_52_few_rows_rank_and_are_not_clustered(tmp_path: Path) -> None:
         minutes = [factor * value for value in FIVE]
         mini.result(f"Dell/{name}/resnet", minutes, {"number_of_nodes": nodes})
     mini.result("Dell/uncounted/resnet", FIVE, {"number_of_nodes": "many"})
-    first = ranked(tmp_path / "first", mini)
+    first = build(tmp_path / "first", {"v4.0": mini})
     mini.result("HPE/dominated/resnet", [9 * value for value in FIVE], {"number_of_nodes": 4})
-    second = ranked(tmp_path / "second", mini)
+    second = build(tmp_path / "second", {"v4.0": mini})
+    for warehouse in (first, second):
+        rank(warehouse)
     sql = (
         "select system_folder from marts.ranking where scope = 'round' "
         "and system_folder <> 'dominated' order by rank"

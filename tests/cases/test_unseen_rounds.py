@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from cases.miniature import Mini, Record, Warehouse, build, log, mllog, records, system
+from cases.miniature import Mini, Record, Warehouse, build, log, mllog, records
 
 from gpurank.declared.missing import (
     COUNTED_BENCHMARKS_SQL,
@@ -118,19 +118,8 @@ def v5_1() -> Mini:
             {"accelerator_model_name": "AMD Instinct MI355X", "number_of_nodes": 1},
             quality=target - 0.001, counters={"samples_count": samples}, settings=settings,
         )  # fmt: skip
-    # One measurement under two labels; the logs name the first.
-    fields = {"accelerator_model_name": "NVIDIA Blackwell GPU (B200-SXM-180GB)"}
-    platform = {"submission_platform": "1xXE9680Lx8B200"}
-    folder = mini.result(
-        "Dell/1xXE9680Lx8B200/rgat", TEN, fields | {"host_processor_model_name": "Xeon 8562Y+"},
-        quality=0.7201, counters={"epoch_num": 0.9}, settings=platform,
-    )  # fmt: skip
-    for number in range(10):
-        copy = f"Dell/results/1xXE9780x8B200/rgat/result_{number}.txt"
-        mini[copy] = mini[f"{folder}/result_{number}.txt"]
-    mini["Dell/systems/1xXE9780x8B200.json"] = system(
-        **fields, submitter="Dell", host_processor_model_name="Xeon 6767P"
-    )
+    b200 = {"accelerator_model_name": "NVIDIA Blackwell GPU (B200-SXM-180GB)"}
+    mini.result("Dell/1xXE9680Lx8B200/rgat", TEN, b200, quality=0.7201, counters={"epoch_num": 0.9})
     return mini
 
 
@@ -458,14 +447,6 @@ def test_people_of_v6_0(built: Warehouse) -> None:
     assert system_row["accelerator_domain_size"] == 72
     joint = built.result("v3.1/NVIDIA/eos_n448/gpt3")
     assert (joint["submitter"], joint["accelerator_count"]) == ("CoreWeave+NVIDIA", 3584)
-
-
-def test_a_copied_measurement_is_one(built: Warehouse) -> None:
-    own = built.result("v5.1/Dell/1xXE9680Lx8B200/rgat")
-    copy = built.result("v5.1/Dell/1xXE9780x8B200/rgat")
-    assert (own["is_independent"], copy["is_independent"]) == (True, False)
-    assert copy["is_same_round_copy"]
-    assert copy["first_seen_result_id"] == own["result_id"]
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from real.shipped_warehouse import shipped_warehouse
 
 import tasks.method.benchmark
 from gpurank.method.settings import MethodSettings
@@ -25,23 +26,7 @@ SETTINGS = MethodSettings(
 @pytest.fixture(scope="module")
 def warehouse() -> Iterator[duckdb.DuckDBPyConnection]:
     """An unpublished warehouse of the shipped facts, with the method's tables for ResNet-50."""
-    from gpurank.store.versions import read_manifest
-    from tasks.build.identity import load_identity
-    from tasks.build.load import Version, load_raw
-    from tasks.build.lookups import load_lookups
-    from tasks.build.models import run_layer
-    from tasks.ingest.shipped import shipped
-
-    facts = shipped()
-    if not set(ROUNDS) <= set(facts):
-        pytest.skip(f"the facts of {', '.join(ROUNDS)} do not ship with this checkout")
-    con = duckdb.connect()
-    load_raw(con, [Version(r, read_manifest(facts[r]).version_id, facts[r]) for r in ROUNDS])
-    load_lookups(con)
-    load_identity(con)
-    for layer in ("staging", "core", "metrics"):
-        run_layer(con, layer)
-    con.execute("DELETE FROM metrics.configuration WHERE benchmark <> 'resnet'")
+    con = shipped_warehouse(ROUNDS, "resnet")
     tasks.method.benchmark.run_method(con, SETTINGS)
     yield con
     con.close()

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from real.shipped_warehouse import shipped_warehouse
 
 import tasks.method.benchmark
 from gpurank.method.settings import MethodSettings
+from tasks.build.models import prepare_analysis, run_layer
 from tools.docs.method_tables import (
     FOOTNOTES,
     TABLES,
-    PageError,
     blocks,
-    rewrite_tables,
     table_text,
 )
 
@@ -29,24 +29,7 @@ OF_RESNET = ("selection", "clusters", "k_profile", "ranking", "best_for_lambda")
 
 def warehouse(benchmark: str | None) -> duckdb.DuckDBPyConnection:
     """The shipped rounds with the published settings, of one benchmark or of all."""
-    from gpurank.store.versions import read_manifest
-    from tasks.build.identity import load_identity
-    from tasks.build.load import Version, load_raw
-    from tasks.build.lookups import load_lookups
-    from tasks.build.models import prepare_analysis, run_layer
-    from tasks.ingest.shipped import shipped
-
-    facts = shipped()
-    if not facts:
-        pytest.skip("no facts ship with this checkout")
-    con = duckdb.connect()
-    load_raw(con, [Version(r, read_manifest(f).version_id, f) for r, f in sorted(facts.items())])
-    load_lookups(con)
-    load_identity(con)
-    for layer in ("staging", "core", "metrics"):
-        run_layer(con, layer)
-    if benchmark is not None:
-        con.execute("DELETE FROM metrics.configuration WHERE benchmark <> ?", [benchmark])
+    con = shipped_warehouse(None, benchmark)
     tasks.method.benchmark.run_method(con, MethodSettings())
     prepare_analysis(con)
     run_layer(con, "marts")
@@ -102,21 +85,6 @@ def test_every_table_stands_in_the_page_once() -> None:
     page = PAGE.read_text(encoding="utf-8")
     assert sorted(blocks(page)) == sorted([*TABLES, FOOTNOTES])
     assert page.count("<!-- table: ") == len(TABLES) + 1
-
-
-def test_filling_keeps_the_text_around() -> None:
-    con = duckdb.connect()
-    con.execute("CREATE SCHEMA marts")
-    con.execute(
-        "CREATE TABLE marts.prediction_check AS SELECT 'b' benchmark, 1200 cell_count, "
-        "3 row_count, 0.5 median_error, NULL::DOUBLE coverage, 1.0 cell_coverage, "
-        "1.0 coverage_inside, 1.0 coverage_extrapolated"
-    )
-    page = rewrite_tables("a\n<!-- table: prediction -->\nold\n<!-- end -->\nb\n", con)
-    assert page.startswith("a\n<!-- table: prediction -->\n| benchmark |")
-    assert "| b | 1,200 | 3 | 0.500 | – | 1.00 | 1.00 | 1.00 |\n<!-- end -->\nb\n" in page
-    with pytest.raises(PageError, match="no table is called 'nonesuch'"):
-        rewrite_tables("<!-- table: nonesuch -->\n<!-- end -->", con)
 
 
 def test_a_cell_may_differ_in_its_last_digit_only() -> None:

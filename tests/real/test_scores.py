@@ -149,14 +149,6 @@ def test_energy_agrees_with_the_submitted_totals(con: duckdb.DuckDBPyConnection)
     assert {name for (name,) in rounds.fetchall()} == {"v4.0", "v4.1", "v5.0"}
 
 
-def test_folders_seen_are_results_or_quarantined(con: duckdb.DuckDBPyConnection) -> None:
-    rows = con.execute(
-        "SELECT round_id, folder_count, result_count, quarantined_count FROM marts.round_summary"
-    ).fetchall()
-    assert len(rows) == 9
-    assert all(seen == kept + quarantined for _, seen, kept, quarantined in rows)
-
-
 def test_threads_and_order_of_rounds_change_nothing(
     path: Path, versions: list[Version], builder: Builder, tmp_path: Path
 ) -> None:

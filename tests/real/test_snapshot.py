@@ -69,16 +69,8 @@ def test_recompressed_and_committed_it_has_the_same_content(shared: Path, tmp_pa
     ):
         archive.extractall(tmp_path, filter="data")
     (tree,) = tmp_path.glob("training_results_v0.5-*")
-    who = (
-        "-c",
-        "user.name=t",
-        "-c",
-        "user.email=t@example.org",
-        "-c",
-        "core.autocrlf=false",
-        "-c",
-        "core.compression=1",
-    )
+    options = ("user.name=t", "user.email=t@example.org", "core.autocrlf=false")
+    who = [part for option in (*options, "core.compression=1") for part in ("-c", option)]
     for command in (("init", "-q", "-b", "trunk"), ("add", "-A"), ("commit", "-q", "-m", "x")):
         subprocess.run(["git", "-C", str(tree), *who, *command], check=True)
     bare = tmp_path / "training_results_v0.5.git"

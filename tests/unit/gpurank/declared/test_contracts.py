@@ -102,15 +102,3 @@ def test_a_version_holds_no_table_that_only_a_warehouse_has() -> None:
     tables = {each.table for each in version_contracts()}
     assert "raw.run" in tables and "raw.round_version" not in tables
     assert contract("raw.round_version") in layer_contracts("raw")
-
-
-def test_columns_as_create_table_wants_them() -> None:
-    assert contract("lookup.bound").sql_columns == (
-        '"bound" VARCHAR, "low" DOUBLE, "high" DOUBLE, "why" VARCHAR'
-    )
-
-
-def test_raw_run_types() -> None:
-    schema = contract("raw.run").arrow_schema()
-    assert schema.field("duration_ms").type == pa.float64()
-    assert schema.field("is_converged") == pa.field("is_converged", pa.bool_(), False)

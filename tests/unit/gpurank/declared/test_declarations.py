@@ -97,9 +97,24 @@ def con() -> duckdb.DuckDBPyConnection:
     return con
 
 
-def test_a_correction_whose_fault_stands_is_loaded(con: duckdb.DuckDBPyConnection) -> None:
-    load_corrections(con, [RECORD])
-    assert con.execute("SELECT reason FROM lookup.correction").fetchone() == ("a reason",)
+@pytest.mark.parametrize(
+    ("change", "reasons", "unplaced"),
+    [
+        ({}, [("a reason",)], []),
+        ({"path": "gone"}, [], [("gone",)]),  # corrects nothing
+        ({"round": "v5.0", "expect": 99}, [], []),  # its round is not loaded
+    ],
+)
+def test_a_correction_is_loaded_where_its_fault_stands(
+    con: duckdb.DuckDBPyConnection,
+    change: dict[str, Any],
+    reasons: list[tuple[str]],
+    unplaced: list[tuple[str]],
+) -> None:
+    load_corrections(con, [RECORD | change])
+    loaded = con.execute("SELECT reason FROM lookup.correction WHERE round_id = 'v4.0'")
+    assert loaded.fetchall() == reasons
+    assert con.execute("SELECT path FROM lookup.correction_unplaced").fetchall() == unplaced
 
 
 @pytest.mark.parametrize("change", [{"expect": 6}, {"expect": None}])
@@ -108,17 +123,3 @@ def test_a_mended_fault_stops_the_analysis_and_names_the_record(
 ) -> None:
     with pytest.raises(StaleCorrection, match=r"correction c: v4\.0 .* now holds .*upstream"):
         load_corrections(con, [RECORD | change])
-
-
-def test_a_correction_whose_file_is_not_there_corrects_nothing(
-    con: duckdb.DuckDBPyConnection,
-) -> None:
-    load_corrections(con, [RECORD | {"path": "gone"}])
-    assert con.execute("SELECT * FROM lookup.correction").fetchall() == []
-    assert con.execute("SELECT path FROM lookup.correction_unplaced").fetchall() == [("gone",)]
-
-
-def test_a_correction_of_a_round_that_is_not_loaded_is_left_alone(
-    con: duckdb.DuckDBPyConnection,
-) -> None:
-    load_corrections(con, [RECORD | {"round": "v5.0", "expect": 99}])

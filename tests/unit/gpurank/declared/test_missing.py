@@ -118,7 +118,6 @@ def test_a_benchmark_without_a_target_or_a_counter() -> None:
 @pytest.mark.parametrize(
     ("counter", "row"),
     [
-        ("has_samples_count", "new,v6.0,,1,samples_count,0,,0,none,1,,,true,"),
         ("has_step_num", "new,v6.0,,1,step_num,0,,0,global_batch_size,1,,,true,"),
         ("has_epoch_num", "new,v6.0,,1,epoch_num,0,,0,train_samples,1,,,true,"),
     ],

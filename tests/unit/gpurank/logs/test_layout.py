@@ -1,4 +1,4 @@
-"""Places of files, by path alone."""
+"""What a file is, by its path alone."""
 
 from __future__ import annotations
 
@@ -43,41 +43,43 @@ def test_kinds(path: str, kind: str) -> None:
 
 
 def test_a_result_log() -> None:
-    place = classify("Acme/results/box + 1/resnet/result_0.txt", NEW)
-    assert place.folder_id == "Acme/results/box + 1/resnet"
-    assert (place.submitter_folder, place.system_folder) == ("Acme", "box + 1")
-    assert (place.package_folder, place.benchmark_folder) == (None, "resnet")
-    assert system_paths(place) == ("Acme/systems/box + 1.json", "Acme/results/box + 1/entry.json")
+    location = classify("Acme/results/box + 1/resnet/result_0.txt", NEW)
+    assert location.folder_id == "Acme/results/box + 1/resnet"
+    assert (location.submitter_folder, location.system_folder) == ("Acme", "box + 1")
+    assert (location.package_folder, location.benchmark_folder) == (None, "resnet")
+    assert system_paths(location) == (
+        "Acme/systems/box + 1.json",
+        "Acme/results/box + 1/entry.json",
+    )
 
 
 def test_the_oldest_round_names_a_generic_system_by_its_package() -> None:
-    place = classify("v0.5.0/acme/slice.8/ssd-slice-8/results/tpu/ssd/result_1.txt", OLD)
-    assert (place.submitter_folder, place.package_folder) == ("acme", "slice.8/ssd-slice-8")
-    assert (place.system_folder, place.benchmark_folder) == ("slice.8", "ssd")
+    location = classify("v0.5.0/acme/slice.8/ssd-slice-8/results/tpu/ssd/result_1.txt", OLD)
+    assert (location.submitter_folder, location.package_folder) == ("acme", "slice.8/ssd-slice-8")
+    assert (location.system_folder, location.benchmark_folder) == ("slice.8", "ssd")
     entry = "v0.5.0/acme/slice.8/ssd-slice-8/results/tpu/entry.json"
-    assert entry in system_paths(place)
+    assert entry in system_paths(location)
     described = classify(entry, OLD)
     assert (described.kind, described.system_folder) == ("system_description", "slice.8")
     named = classify("v0.5.0/acme/submission/results/box_mxnet/ssd/result_1.txt", OLD)
     assert (named.package_folder, named.system_folder) == ("submission", "box_mxnet")
 
 
-def test_a_folder_nested_below_a_result_is_its_own() -> None:
-    place = classify("Acme/results/box/resnet/bert/result_0.txt", NEW)
-    assert place.is_nested
-    assert place.kind != "result_log"
-    assert place.folder_id == "Acme/results/box/resnet/bert"
-
-
-def test_power_belongs_to_the_run_whose_folder_it_stands_in() -> None:
-    place = classify("Acme/results/box/bert/power/result_5119-24_06/node_0.txt", NEW)
-    assert place.run_stem == "result_5119-24_06"
-    assert place.folder_id == "Acme/results/box/bert"
-
-
-def test_a_missing_benchmark_level_is_left_open() -> None:
-    place = classify("Acme/results/box/result_1.txt", NEW)
-    assert (place.benchmark_folder, place.folder_id) == (None, "Acme/results/box")
+@pytest.mark.parametrize(
+    ("path", "folder_id"),
+    [
+        # A folder nested below a result is its own.
+        ("Acme/results/box/resnet/bert/result_0.txt", "Acme/results/box/resnet/bert"),
+        ("Acme/results/box/bert/power/result_5119-24_06/node_0.txt", "Acme/results/box/bert"),
+        ("Acme/results/box/result_1.txt", "Acme/results/box"),
+    ],
+)
+def test_the_folder_that_a_file_belongs_to(path: str, folder_id: str) -> None:
+    location = classify(path, NEW)
+    assert location.folder_id == folder_id
+    assert location.is_nested == ("resnet/bert" in path)
+    assert (location.benchmark_folder is None) == ("/box/result_1" in path)
+    assert location.run_stem == ("result_5119-24_06" if "power" in path else location.run_stem)
 
 
 @pytest.mark.parametrize(
@@ -91,9 +93,9 @@ def test_run_numbers(name: str, number: int | None) -> None:
 @given(st.text(alphabet="ab/.-_ résults0", max_size=40))
 def test_no_path_is_too_odd(path: str) -> None:
     for round_ in (OLD, NEW):
-        place = classify(path, round_)
-        assert place.path == path
-        assert system_paths(place) is not None
+        location = classify(path, round_)
+        assert location.path == path
+        assert system_paths(location) is not None
 
 
 @given(
@@ -101,5 +103,5 @@ def test_no_path_is_too_odd(path: str) -> None:
 )
 def test_no_arrangement_of_known_names_is_too_odd(parts: list[str]) -> None:
     for round_ in (OLD, NEW):
-        place = classify("/".join(parts), round_)
-        assert (place.folder_id is None) or "/".join(parts).startswith(place.folder_id)
+        location = classify("/".join(parts), round_)
+        assert (location.folder_id is None) or "/".join(parts).startswith(location.folder_id)

@@ -25,39 +25,59 @@ MARKS = [
 
 
 def row(data: bytes, number: int = 0) -> tuple[object, ...]:
-    found = read_log(data)
+    records = read_log(data)
     return (
-        found.line_number[number],
-        found.dialect[number],
-        found.time_ms[number],
-        found.key[number],
-        bytes(found.value[number]),
-        bytes(found.metadata[number]),
+        records.line_number[number],
+        records.dialect[number],
+        records.time_ms[number],
+        records.key[number],
+        bytes(records.value[number]),
+        bytes(records.metadata[number]),
     )
 
 
-def test_mllog_record() -> None:
-    text = (
-        b'noise\n:::MLLOG {"namespace": "", "time_ms": 1600000000123, "event_type": '
-        b'"INTERVAL_START", "key": "run_start", "value": null, "metadata": {"lineno": 3}}\n'
-    )
-    assert row(text) == (2, "mllog", 1600000000123.0, "run_start", b"null", b'{"lineno": 3}')
-    assert read_log(text).event_type == ["INTERVAL_START"]
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (
+            b'noise\n:::MLLOG {"namespace": "", "time_ms": 1600000000123, "event_type": '
+            b'"INTERVAL_START", "key": "run_start", "value": null, "metadata": {"lineno": 3}}\n',
+            (2, "mllog", 1600000000123.0, "run_start", b"null", b'{"lineno": 3}'),
+        ),
+        (
+            b':::MLL 1560822993.653 run_start: {"value": null, "metadata": {"lineno": 9}}\n',
+            (1, "mll", 1560822993653.0, "run_start", b"null", b'{"lineno": 9}'),
+        ),
+        (
+            b'MLPerf: resnet [06/13/19 00:55:21], eval_accuracy: {"value": 75.98000%}\n',
+            # 2019-06-13T00:55:21Z
+            (1, "wallclock", 1560387321000.0, "eval_accuracy", b'{"value": "75.98000%"}',
+             b'{"benchmark":"resnet"}'),
+        ),
+    ],
+    ids=["mllog", "mll", "wallclock"],
+)  # fmt: skip
+def test_a_record_of_each_dialect(data: bytes, expected: tuple[object, ...]) -> None:
+    assert row(data) == expected
+    assert read_log(data).event_type == ["INTERVAL_START" if b"INTERVAL" in data else None]
 
 
-def test_seconds_field_becomes_milliseconds() -> None:
-    assert row(b':::MLLOG {"time_s": 1593354412.910, "key": "run_start"}')[2] == 1593354412910.0
+@pytest.mark.parametrize(
+    ("time_field", "time_ms"),
+    [
+        ('"time_s": 1593354412.910', 1593354412910.0),
+        ('"time_ms": 1600000000123.5', 1600000000123.5),
+        ('"time_ms": "1600000000123.5"', 1600000000123.5),
+        ('"time_ms": 1, "time_ms": 2', 2.0),  # the last of duplicate keys counts
+        ('"time_ms": Infinity', None),
+    ],
+)
+def test_forms_of_a_time(time_field: str, time_ms: float | None) -> None:
+    assert row(f':::MLLOG {{{time_field}, "key": "run_start"}}'.encode())[2] == time_ms
 
 
-@pytest.mark.parametrize("text", ["1600000000123.5", '"1600000000123.5"'])
-def test_times_may_be_floats_or_text(text: str) -> None:
-    data = f':::MLLOG {{"time_ms": {text}, "key": "run_start"}}'.encode()
-    assert row(data)[2] == 1600000000123.5
-
-
-def test_mll_record() -> None:
-    data = b':::MLL 1560822993.653 run_start: {"value": null, "metadata": {"lineno": 9}}\n'
-    assert row(data) == (1, "mll", 1560822993653.0, "run_start", b"null", b'{"lineno": 9}')
+def test_a_value_that_is_no_number_stays_text() -> None:
+    assert row(b':::MLLOG {"key": "eval_accuracy", "value": NaN}')[4] == b'"NaN"'
 
 
 def test_mll_record_with_python_literals_and_bare_words() -> None:
@@ -66,44 +86,28 @@ def test_mll_record_with_python_literals_and_bare_words() -> None:
         b"'file': 'eval.py', 'epoch_num': 11, 'note': None}}\n"
         b":::MLL 1560875546.5 cache_clear: {value: true, metadata: {lineno: 0, file: manual}}\n"
     )
-    found = read_log(data)
-    assert found.is_decodable == [True, True]
-    assert [bytes(value) for value in found.value] == [b"0.35", b"true"]
-    assert json.loads(bytes(found.metadata[0])) == {
-        "lineno": 49, "file": "eval.py", "epoch_num": 11, "note": None,
-    }  # fmt: skip
-    assert json.loads(bytes(found.metadata[1])) == {"lineno": 0, "file": "manual"}
+    first, second = row(data), row(data, 1)
+    assert (first[4], second[4]) == (b"0.35", b"true")
+    metadata = {"lineno": 49, "file": "eval.py", "epoch_num": 11, "note": None}
+    assert json.loads(str(first[5], "utf-8")) == metadata  # type: ignore[call-overload]
+    assert json.loads(str(second[5], "utf-8")) == {"lineno": 0, "file": "manual"}  # type: ignore[call-overload]
 
 
 def test_v05_record_doubled_by_a_logger() -> None:
     body = b':::MLPv0.5.0 resnet 1541670088.5 (a.py:4) eval_accuracy: {"value": 0.5, "epoch": 3}\n'
-    found = read_log(
-        body
-        + b"INFO:mlperf_compliance:"
-        + body
-        + b":::MLPv0.5.0 resnet 1541670089 (a:1) run_start\n"
-    )
-    assert found.dialect == ["mlpv05"] * 3
-    assert found.key == ["eval_accuracy", "eval_accuracy", "run_start"]
-    assert found.time_ms == [1541670088500.0, 1541670088500.0, 1541670089000.0]
-    assert json.loads(bytes(found.value[1])) == {"value": 0.5, "epoch": 3}
-    assert bytes(found.value[2]) == b""
-    assert json.loads(bytes(found.metadata[2]))["benchmark"] == "resnet"
+    start = b":::MLPv0.5.0 resnet 1541670089 (a:1) run_start\n"
+    records = read_log(body + b"INFO:mlperf_compliance:" + body + start)
+    assert records.dialect == ["mlpv05"] * 3
+    assert records.key == ["eval_accuracy", "eval_accuracy", "run_start"]
+    assert records.time_ms == [1541670088500.0, 1541670088500.0, 1541670089000.0]
+    assert json.loads(bytes(records.value[1])) == {"value": 0.5, "epoch": 3}
+    assert bytes(records.value[2]) == b""
+    assert json.loads(bytes(records.metadata[2]))["benchmark"] == "resnet"
 
 
 def test_v05_value_that_is_no_json_is_kept_as_text() -> None:
-    assert (
-        row(b":::MLPv0.5.0 ncf 1.0 (a.py:1) model_hp_shape: (224, 224) -> x")[4]
-        == b'"(224, 224) -> x"'
-    )
-
-
-def test_wallclock_record() -> None:
-    data = b'MLPerf: resnet [06/13/19 00:55:21], eval_accuracy: {"value": 75.98000%, "epoch": 79}\n'
-    line, dialect, time_ms, key, value, _ = row(data)
-    assert (line, dialect, key) == (1, "wallclock", "eval_accuracy")
-    assert time_ms == 1560387321000.0  # 2019-06-13T00:55:21Z
-    assert json.loads(bytes(value)) == {"value": "75.98000%", "epoch": 79}
+    data = b":::MLPv0.5.0 ncf 1.0 (a.py:1) model_hp_shape: (224, 224) -> x"
+    assert row(data)[4] == b'"(224, 224) -> x"'
 
 
 @pytest.mark.parametrize(
@@ -129,38 +133,34 @@ def test_text_behind_a_record_is_not_part_of_it(suffix: str) -> None:
 def test_a_line_break_inside_a_record_is_mended(at: int, line_break: str) -> None:
     plain = record("eval_accuracy", 1_600_000_000_000, 0.7512345, epoch_num=3)
     broken = plain[:at] + line_break + plain[at:] + "\n" + record("run_stop", 1_600_000_000_001)
-    found = read_log(broken.encode())
-    assert found.key == ["eval_accuracy", "run_stop"]
-    assert found.line_number == [1, 3]
-    assert json.loads(bytes(found.value[0])) == 0.7512345
+    records = read_log(broken.encode())
+    assert records.key == ["eval_accuracy", "run_stop"]
+    assert records.line_number == [1, 3]
+    assert json.loads(bytes(records.value[0])) == 0.7512345
 
 
 def test_a_record_cut_by_another_is_kept_as_undecodable() -> None:
     cut = record("eval_accuracy", 1_600_000_000_000, 0.75)[:50]
-    found = read_log((cut + record("run_stop", 1_600_000_000_001) + "\n").encode())
-    assert found.key == [None, "run_stop"]
-    assert found.is_decodable == [False, True]
-    assert bytes(found.value[0]) == cut.removeprefix(":::MLLOG ").encode()
+    records = read_log((cut + record("run_stop", 1_600_000_000_001) + "\n").encode())
+    assert records.key == [None, "run_stop"]
+    assert records.is_decodable == [False, True]
+    assert bytes(records.value[0]) == cut.removeprefix(":::MLLOG ").encode()
 
 
 def test_a_marker_quoted_in_a_value_does_not_make_a_record() -> None:
     plain = record("note", 1_600_000_000_000, "see :::MLLOG in the docs")
-    found = read_log((plain + "\n" + record("run_stop", 1) + "\nbroken :::MLLOG {\n").encode())
-    assert found.key == ["note", "run_stop", None]
-    assert found.line_number == [1, 2, 3]
+    records = read_log((plain + "\n" + record("run_stop", 1) + "\nbroken :::MLLOG {\n").encode())
+    assert records.key == ["note", "run_stop", None]
+    assert records.line_number == [1, 2, 3]
 
 
 def test_bytes_that_are_not_utf8_cost_no_record() -> None:
     data = b"\xc3:::MLLOG " + record("a", 1, "x").removeprefix(":::MLLOG ").encode().replace(
         b'"x"', b'"\xff"'
     )
-    found = read_log(data + b"\n\x00\xfe" + record("run_stop", 2).encode())
-    assert found.key == ["a", "run_stop"]
-    assert bytes(found.value[0]).decode() == '"\N{REPLACEMENT CHARACTER}"'
-
-
-def test_the_last_of_duplicate_keys_counts() -> None:
-    assert row(b':::MLLOG {"key": "a", "time_ms": 1, "time_ms": 2}')[2] == 2.0
+    records = read_log(data + b"\n\x00\xfe" + record("run_stop", 2).encode())
+    assert records.key == ["a", "run_stop"]
+    assert bytes(records.value[0]).decode() == '"\N{REPLACEMENT CHARACTER}"'
 
 
 @pytest.mark.parametrize(
@@ -177,15 +177,9 @@ def test_the_last_of_duplicate_keys_counts() -> None:
 def test_huge_numbers_and_deep_nesting_never_raise(value: str) -> None:
     for key in ("time_ms", "value", "metadata", "namespace"):
         data = f':::MLLOG {{"key": "a", "{key}": {value}}}\n'.encode()
-        found = read_log(data + record("run_stop", 5).encode())
-        assert found.key[-1] == "run_stop"
-        assert found.time_ms[0] is None
-
-
-def test_nan_is_no_time_and_no_number() -> None:
-    found = read_log(b':::MLLOG {"key": "eval_accuracy", "value": NaN, "time_ms": Infinity}\n')
-    assert (found.key, found.time_ms) == (["eval_accuracy"], [None])
-    assert json.loads(bytes(found.value[0])) == "NaN"
+        records = read_log(data + record("run_stop", 5).encode())
+        assert records.key[-1] == "run_stop"
+        assert records.time_ms[0] is None
 
 
 def test_contact_persons_are_blanked_everywhere() -> None:
@@ -199,31 +193,26 @@ def test_contact_persons_are_blanked_everywhere() -> None:
         ":::MLLOG {broken jane@example.com",
         ":::MLL 1.5 submission_poc_email: {'value': 'jane@example.com', 'metadata': {}}",
     ]
-    found = read_log(log(lines))
-    assert len(found) == len(lines)
-    kept = b"\n".join([bytes(text) for text in (*found.value, *found.metadata)])
+    records = read_log(log(lines))
+    assert len(records) == len(lines)
+    kept = b"\n".join([bytes(text) for text in (*records.value, *records.metadata)])
     for private in (b"Jane", b"Doe", b"jane", b"example"):
         assert private not in kept
-    assert found.key[:2] == ["submission_poc_name", "submission_poc_email"]
+    assert records.key[:2] == ["submission_poc_name", "submission_poc_email"]
 
 
+# More hostile texts stand in tests/hostile/test_logs.py.
 @pytest.mark.parametrize(
     "text",
     [
-        b':::MLLOG {"a": "' + b'\\"' * 200_000,
         b":::MLLOG {'a': '" + b"\\'" * 200_000,
         b":::MLLOG " * 50_000,
-        b":::MLLOG {" + b"[" * 400_000,
         b":::MLLOG {" + b"1" * 400_000 + b"x}",
         b':::MLLOG {"a": "' + b"a" * 400_000 + b'@"',
-        b':::MLLOG {"a": "' + b'poc_name="' * 40_000 + b'"}',
-        b":::MLLOG " + b"a@" * 200_000,
         b":::MLPv0.5.0 a 1 (" + b")  " * 100_000,
-        b":::MLL 1 " + b"a " * 200_000,
-        b"MLPerf: a [06/13/19 00:55:21], " + b" " * 400_000,
         b"MLPerf: " * 50_000,
     ],
-    ids=range(12),
+    ids=range(6),
 )
 def test_hostile_text_takes_linear_time(text: bytes) -> None:
     before = time.process_time()
@@ -236,23 +225,23 @@ def test_no_record_in_no_bytes() -> None:
     assert len(read_log(b"no record here\n" * 10)) == 0
 
 
-def consistent(found: Records) -> None:
-    columns = [getattr(found, name) for name in Records.__slots__ if not name.startswith("_")]
-    assert {len(column) for column in columns} == {len(found)}
-    assert found.line_number == sorted(found.line_number)
-    for number in range(len(found)):
-        bytes(found.value[number]).decode("utf-8")
-        bytes(found.metadata[number]).decode("utf-8")
-        assert found.is_decodable[number] == (found.key[number] is not None)
+def consistent(records: Records) -> None:
+    columns = [getattr(records, name) for name in Records.__slots__ if not name.startswith("_")]
+    assert {len(column) for column in columns} == {len(records)}
+    assert records.line_number == sorted(records.line_number)
+    for number in range(len(records)):
+        bytes(records.value[number]).decode("utf-8")
+        bytes(records.metadata[number]).decode("utf-8")
+        assert records.is_decodable[number] == (records.key[number] is not None)
 
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.one_of(st.binary(max_size=30), st.sampled_from(MARKS)), max_size=30))
 def test_any_bytes_give_records_and_no_exception(pieces: list[bytes]) -> None:
     data = b"".join(pieces)
-    found = read_log(data)
-    consistent(found)
-    assert all(1 <= number <= data.count(b"\n") + 1 for number in found.line_number)
+    records = read_log(data)
+    consistent(records)
+    assert all(1 <= number <= data.count(b"\n") + 1 for number in records.line_number)
 
 
 @settings(max_examples=300, deadline=None)

@@ -32,6 +32,7 @@ LINES = (
     "undecodable_count",
 )
 START = 1_600_000_000_000
+SECOND = run(20, start_ms=START + 3_600_000)
 
 
 def facts(lines: list[str] | bytes, rule: BenchmarkRule = RESNET) -> RunFacts:
@@ -55,53 +56,55 @@ def test_a_plain_run() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "metadata", "basis"),
+    ("value", "metadata", "is_converged", "basis"),
     [
-        (None, {"status": "success"}, "status"),
-        (0.7612, {"status": "success"}, "status"),
-        ("succuss", {}, "value"),
-        ("succuss", {"status": "success"}, "status"),
-        ({"success": True}, {}, "value"),
-        ({"success": "true"}, {}, "value"),
-        ({"status": "success"}, {}, "value"),
-        (None, {"status": "SUCCESS "}, "status"),
+        (None, {"status": "success"}, True, "status"),
+        (0.7612, {"status": "success"}, True, "status"),
+        ("succuss", {}, True, "value"),
+        ("succuss", {"status": "success"}, True, "status"),
+        ({"success": True}, {}, True, "value"),
+        ({"success": "true"}, {}, True, "value"),
+        ({"status": "success"}, {}, True, "value"),
+        (None, {"status": "SUCCESS "}, True, "status"),
+        (None, {"status": "aborted"}, False, "aborted"),
+        (None, {"status": "abort"}, False, "aborted"),
+        (None, {"status": "fail"}, False, "aborted"),
+        (None, {"status": "Aborted"}, False, "aborted"),
+        ({"success": False}, {}, False, "aborted"),
+        ({"success": "false"}, {}, False, "aborted"),
+        (False, {}, False, "aborted"),
+        (None, {"status": "sucxess"}, False, "unknown_status"),
     ],
 )
-def test_successes(value: Any, metadata: dict[str, Any], basis: str) -> None:
-    found = facts(ended(value, **metadata))
-    assert (found.is_converged, found.convergence_basis) == (True, basis)
+def test_outcomes_as_filed(
+    value: Any, metadata: dict[str, Any], is_converged: bool, basis: str
+) -> None:
+    outcome = facts(ended(value, **metadata))
+    assert (outcome.is_converged, outcome.convergence_basis) == (is_converged, basis)
+    assert outcome.status_reported == metadata.get("status", outcome.status_reported)
 
 
-@pytest.mark.parametrize("status", ["aborted", "abort", "fail", "Aborted"])
-def test_failures_never_count(status: str) -> None:
-    found = facts(run(1.0, status=status))
-    assert (found.is_converged, found.convergence_basis) == (False, "aborted")
-    assert found.status_reported == status
-
-
-@pytest.mark.parametrize("value", [{"success": False}, {"success": "false"}, False])
-def test_failures_in_the_value(value: Any) -> None:
-    assert facts(ended(value)).convergence_basis == "aborted"
-
-
-def test_an_unknown_status_is_no_success() -> None:
-    found = facts(run(status="sucxess"))
-    assert (found.is_converged, found.convergence_basis) == (False, "unknown_status")
-
-
-def test_without_a_status_the_target_decides() -> None:
-    assert facts(run(status=None, quality=0.759)).convergence_basis == "target"
-    assert facts(run(status=None, quality=0.759)).is_converged
-    missed = facts(run(status=None, quality=0.7589))
-    assert (missed.is_converged, missed.convergence_basis) == (False, "target_missed")
-    unknown = facts(run(status=None), BenchmarkRule("new", "unknown"))
-    assert (unknown.is_converged, unknown.convergence_basis) == (False, "no_outcome")
+@pytest.mark.parametrize(
+    ("quality", "rule", "is_converged", "basis"),
+    [
+        (0.759, RESNET, True, "target"),
+        (0.7589, RESNET, False, "target_missed"),
+        (0.759, BenchmarkRule("new", "unknown"), False, "no_outcome"),
+        ([0.378, 0.340], MASKRCNN, True, "target"),
+        ([0.378, 0.338], MASKRCNN, False, "target_missed"),  # both parts must pass
+        ([0.376, 0.340], MASKRCNN, False, "target_missed"),
+    ],
+)
+def test_without_a_status_the_target_decides(
+    quality: Any, rule: BenchmarkRule, is_converged: bool, basis: str
+) -> None:
+    outcome = facts(run(status=None, quality=quality), rule)
+    assert (outcome.is_converged, outcome.convergence_basis) == (is_converged, basis)
 
 
 def test_a_success_below_its_target_counts_and_is_flagged() -> None:
-    found = facts(run(quality=0.7588))
-    assert found.is_converged
-    assert found.is_below_target
+    below = facts(run(quality=0.7588))
+    assert below.is_converged and below.is_below_target
 
 
 def test_no_stop_no_start_no_record() -> None:
@@ -114,28 +117,27 @@ def test_no_stop_no_start_no_record() -> None:
         assert not found.is_converged
 
 
-def test_two_complete_attempts_are_not_one_run() -> None:
-    found = facts(run(10) + run(20, start_ms=START + 3_600_000))
-    assert (found.attempt_count, found.completed_attempt_count) == (2, 2)
-    assert (found.is_converged, found.convergence_basis) == (False, "multiple_attempts")
-    assert found.duration_ms is None
-
-
-def test_an_attempt_without_an_end_leaves_the_completed_one() -> None:
-    crashed = run(10)[:-2]
-    found = facts(crashed + run(20, start_ms=START + 3_600_000))
-    assert (found.attempt_count, found.completed_attempt_count) == (2, 1)
-    assert found.duration_ms == 20 * 60_000
-    assert found.is_converged
-    later = facts(run(10) + run(20, start_ms=START + 3_600_000, quality=0.1)[:-1])
-    assert (later.duration_ms, later.quality) == (600_000, 0.76)
-
-
-def test_repeated_records_are_one_attempt() -> None:
-    lines = run(10)
-    found = facts([line for line in lines for _ in range(3)])
-    assert (found.attempt_count, found.completed_attempt_count) == (1, 1)
-    assert found.duration_ms == 600_000
+@pytest.mark.parametrize(
+    ("lines", "attempts", "completed", "duration_ms", "basis"),
+    [
+        # Two complete attempts are not one run.
+        (run(10) + SECOND, 2, 2, None, "multiple_attempts"),
+        # An attempt without an end leaves the completed one, whichever comes first.
+        (run(10)[:-2] + SECOND, 2, 1, 20 * 60_000, "status"),
+        (run(10) + SECOND[:-1], 2, 1, 600_000, "status"),
+        # Repeated records are one attempt.
+        ([line for line in run(10) for _ in range(3)], 1, 1, 600_000, "status"),
+    ],
+    ids=["two", "crashed_first", "crashed_last", "repeated"],
+)
+def test_attempts(
+    lines: list[str], attempts: int, completed: int, duration_ms: float | None, basis: str
+) -> None:
+    log_facts = facts(lines)
+    assert (log_facts.attempt_count, log_facts.completed_attempt_count) == (attempts, completed)
+    assert (log_facts.duration_ms, log_facts.convergence_basis) == (duration_ms, basis)
+    assert log_facts.is_converged == (duration_ms is not None)
+    assert log_facts.quality == 0.76
 
 
 def test_repeated_stops_must_agree() -> None:
@@ -211,12 +213,6 @@ def test_forms_of_an_evaluation(value: Any, quality: float | None) -> None:
     assert found.quality == (quality if quality is not None else 0.1)  # the first evaluation's
 
 
-def test_both_parts_of_a_target_must_pass() -> None:
-    assert facts(run(status=None, quality=[0.378, 0.340]), MASKRCNN).is_converged
-    assert not facts(run(status=None, quality=[0.378, 0.338]), MASKRCNN).is_converged
-    assert not facts(run(status=None, quality=[0.376, 0.340]), MASKRCNN).is_converged
-
-
 def series(*points: tuple[int, float, float]) -> list[str]:
     lines = [record("run_start", START), record("run_stop", START + 60_000, status="success")]
     for at, (samples, fid, clip) in enumerate(points):
@@ -249,41 +245,31 @@ def test_values_that_ranks_disagree_on_are_left_out() -> None:
     assert same.global_batch_size == 256
 
 
-def test_what_the_log_claims() -> None:
-    stats = [
-        {"throughput": 100.0, "train_step_time": 0.5},
-        {"throughput": 300.0},
-        {"imgs_sec": 200},
-    ]
-    found = facts(run() + [record("tracked_stats", START + 5, value) for value in stats])
-    assert (found.logged_throughput_per_s, found.logged_step_time_s) == (200, 0.5)
-
-
-def test_a_figure_that_every_rank_repeats_counts_once() -> None:
-    slow = record("tracked_stats", START + 1, {"throughput": 100.0})
-    fast = record("tracked_stats", START + 2, {"throughput": 300.0})
-    again = record("tracked_stats", START + 3, {"throughput": 300.0})
-    assert facts([*ended(), slow, *[fast] * 9]).logged_throughput_per_s == 200
-    assert facts([*ended(), slow, fast, again]).logged_throughput_per_s == 300
+@pytest.mark.parametrize(
+    ("stats", "throughput", "step_time"),
+    [
+        (
+            [(5, {"throughput": 100.0, "train_step_time": 0.5}), (6, {"throughput": 300.0}),
+             (7, {"imgs_sec": 200})],
+            200, 0.5,
+        ),
+        # A figure that every rank repeats counts once, the same figure later on twice.
+        ([(1, {"throughput": 100.0}), *[(2, {"throughput": 300.0})] * 9], 200, None),
+        ([(n, {"throughput": rate}) for n, rate in enumerate((100.0, 300.0, 300.0))], 300, None),
+    ],
+)  # fmt: skip
+def test_what_the_log_claims(
+    stats: list[tuple[int, dict[str, float]]], throughput: float, step_time: float | None
+) -> None:
+    claims = [record("tracked_stats", START + time_ms, value) for time_ms, value in stats]
+    logged = facts(run() + claims)
+    assert (logged.logged_throughput_per_s, logged.logged_step_time_s) == (throughput, step_time)
 
 
 def test_fingerprints_tell_copies_from_other_runs() -> None:
-    one, copy, other = facts(run(10)), facts(run(10, benchmark="retinanet")), facts(run(11))
-    assert one.fingerprint == copy.fingerprint
-    assert one.fingerprint != other.fingerprint
+    original, copy, longer = facts(run(10)), facts(run(10, benchmark="ssd")), facts(run(11))
+    assert original.fingerprint == copy.fingerprint != longer.fingerprint
     assert facts(run(10)[:-1]).fingerprint is None
-
-
-def test_stamps_that_contradict_their_neighbours_are_named() -> None:
-    steps = [record("epoch_start", START + 1_000 * n) for n in range(1, 5)]
-    lines = [record("init_stop", START - 5), *run(10)[4:5], *steps, *run(10)[5:]]
-    assert facts(lines).clock_doubts == ()
-    moved = [
-        line.replace(str(START), str(START + 60_000)) if "run_start" in line else line
-        for line in lines
-    ]
-    ((line, doubt),) = facts(moved).clock_doubts
-    assert (line, doubt) == (2, "the time of run_start contradicts the records around it")
 
 
 @pytest.mark.parametrize(
@@ -312,17 +298,18 @@ def test_a_stop_at_the_end_of_a_log_is_held_by_what_stands_before(
 )
 def test_a_start_out_of_its_place_is_named(late_ms: int, is_named: bool) -> None:
     """Also where a record further on is later still, as in a log that says little."""
+    stop_ms = START + 600_000
     lines = [
-        *(
-            record(key, START - ago_ms)
-            for key, ago_ms in (("init_start", 50_000), ("init_stop", 1))
-        ),
+        record("init_start", START - 50_000),
+        record("init_stop", START - 1),
         record("run_start", START + late_ms),
         record("epoch_start", START),
-        *(record(key, START + 600_000) for key in ("eval_stop", "epoch_stop", "block_stop")),
-        record("run_stop", START + 600_000, status="success"),
+        *(record(key, stop_ms) for key in ("eval_stop", "epoch_stop", "block_stop")),
+        record("run_stop", stop_ms, status="success"),
     ]
-    assert [line for line, _ in facts(lines).clock_doubts] == ([3] if is_named else [])
+    doubts = facts(lines).clock_doubts
+    doubt = (3, "the time of run_start contradicts the records around it")
+    assert doubts == ((doubt,) if is_named else ())
 
 
 def comparable(found: RunFacts) -> dict[str, Any]:

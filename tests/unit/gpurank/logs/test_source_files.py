@@ -45,55 +45,37 @@ def test_a_path_that_comes_twice_has_no_hash() -> None:
 
 
 @pytest.mark.parametrize(
-    "path",
+    ("path", "kind"),
     [
-        "Sub/results/X660 G45_SXM4/bert/result_0.txt",
-        "Sub/results/AS-4124GO-NART+/bert/result_0.txt",
-        "Sub/systems/x.json",
-        "Sub/systems/x.JSON",
-        "Sub/results/s/bert/.!65506!result_4.txt",
-        "Sub/results/s/bert/train.log",
-        "Sub/results/s/bert/compliance_1.out",
-        "Sub/results/summary.csv",
-        "Sub/results/.gitkeep",
-        "Sub/results/.DS_Store",
-        "Sub/results/s/package_checker_params",
-        "v0.5.0/sub/package/results/tpu/resnet/result_1.txt",
-        "v0.5.0/sub/package/entry.json",
-        "Sub/submission.json",
+        ("Sub/results/X660 G45_SXM4/bert/result_0.txt", "data"),
+        ("Sub/results/AS-4124GO-NART+/bert/result_0.txt", "data"),
+        ("Sub/systems/x.json", "data"),
+        ("Sub/systems/x.JSON", "data"),
+        ("Sub/results/s/bert/.!65506!result_4.txt", "data"),
+        ("Sub/results/s/bert/train.log", "data"),
+        ("Sub/results/s/bert/compliance_1.out", "data"),
+        ("Sub/results/summary.csv", "data"),
+        ("Sub/results/.gitkeep", "data"),
+        ("Sub/results/.DS_Store", "data"),
+        ("Sub/results/s/package_checker_params", "data"),
+        ("v0.5.0/sub/package/results/tpu/resnet/result_1.txt", "data"),
+        ("v0.5.0/sub/package/entry.json", "data"),
+        ("Sub/submission.json", "data"),
+        ("Sub/systems/.x.json.swp", "stray"),
+        ("Sub/systems/README.md", "stray"),
+        ("Sub/results/s/bert/nvlog.json.1", "stray"),
+        ("Sub/results/s/bert/raw_logs/log.rank0-1stRun", "stray"),
+        ("README.md", None),
+        ("results", None),
+        ("Sub/benchmarks/bert/run.txt", None),
+        ("Sub/my_results/s/result_0.txt", None),
+        ("Sub/results/s/bert/power/nodes.png", None),
+        ("Sub/results/s/bert/run.sh", None),
+        ("Sub/results/s/bert/logs.tgz", None),
     ],
 )
-def test_data_is_taken(path: str) -> None:
-    assert interest(path) == "data"
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        "Sub/systems/.x.json.swp",
-        "Sub/systems/README.md",
-        "Sub/results/s/bert/nvlog.json.1",
-        "Sub/results/s/bert/raw_logs/log.rank0-1stRun",
-    ],
-)
-def test_strays_are_recorded(path: str) -> None:
-    assert interest(path) == "stray"
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        "README.md",
-        "results",
-        "Sub/benchmarks/bert/run.txt",
-        "Sub/my_results/s/result_0.txt",
-        "Sub/results/s/bert/power/nodes.png",
-        "Sub/results/s/bert/run.sh",
-        "Sub/results/s/bert/logs.tgz",
-    ],
-)
-def test_the_rest_is_not_listed(path: str) -> None:
-    assert interest(path) is None
+def test_which_files_count(path: str, kind: str | None) -> None:
+    assert interest(path) == kind
 
 
 def test_a_path_is_always_valid_unicode() -> None:

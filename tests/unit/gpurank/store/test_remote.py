@@ -14,7 +14,7 @@ from obstore.store import MemoryStore
 
 from gpurank.settings import Settings
 from gpurank.store import claim as claims
-from gpurank.store import object_folder, remote
+from gpurank.store import remote
 from gpurank.store.claim import CLAIM
 from gpurank.store.object_folder import ObjectFolder, StoredObject
 from gpurank.store.run_lock import LockHeld
@@ -82,11 +82,6 @@ def test_a_folder_on_disk_is_no_business_of_this(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_address_that_is_none_is_told(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="cannot be used as a data folder"):
-        remote.remote_folder(Settings(tmp_path, remote="nonsense://x"))
-
-
 def test_what_one_machine_sent_another_has(tmp_path: Path, there: Recorder) -> None:
     one, two = machine(tmp_path, "one"), machine(tmp_path, "two")
     name = version(one, "a")
@@ -142,7 +137,7 @@ def test_half_a_version_is_not_there_and_is_swept(tmp_path: Path, there: Recorde
     assert there.folders(f"raw/{ROUND}") == ["a-1"]
 
 
-def test_a_pointer_to_nothing_is_told(tmp_path: Path, there: Recorder) -> None:
+def test_a_pointer_to_nothing_names_it(tmp_path: Path, there: Recorder) -> None:
     there.write(f"raw/{ROUND}/latest", b"gone-1\n")
     with pytest.raises(StoreError, match="names gone-1, which is not there"):
         remote.pull(machine(tmp_path, "one"))
@@ -160,15 +155,11 @@ def test_what_was_removed_is_not_sent_again(tmp_path: Path, there: Recorder) -> 
     remote.push_round(two, ROUND)
     assert not there.exists(f"raw/{ROUND}/{old}/{MANIFEST}")
     # Where its bytes come back and it is in use again, it is a version like any other.
-    Store(two.raw_dir).publish(_held(two, old))
+    (held,) = [v for v in Store(two.raw_dir).versions(ROUND) if v.version_id == old]
+    Store(two.raw_dir).publish(held)
     remote.push_round(two, ROUND)
     assert there.exists(f"raw/{ROUND}/{old}/{MANIFEST}")
     assert there.read(f"raw/{ROUND}/pruned.json") == b"[]"
-
-
-def _held(settings: Settings, name: str) -> Manifest:
-    (found,) = [item for item in Store(settings.raw_dir).versions(ROUND) if item.version_id == name]
-    return found
 
 
 def test_one_run_at_a_time(tmp_path: Path, there: Recorder) -> None:
@@ -275,9 +266,10 @@ def test_deleting_the_claim_ends_it_and_stops_its_run(tmp_path: Path, there: Rec
         ("s3://KEY:SECRET@bucket/x", "name or password"),
         ("file:///srv/data", "not an object store"),
         ("s3://bucket/x?no_such_setting=1", "cannot be used"),
+        ("nonsense://x", "cannot be used as a data folder"),
     ],
 )
-def test_an_address_that_cannot_be_used(address: str, reason: str) -> None:
+def test_an_address_that_cannot_be_used(tmp_path: Path, address: str, reason: str) -> None:
     with pytest.raises(StoreError, match=reason) as caught:
-        object_folder.open_folder(address)
+        remote.remote_folder(Settings(tmp_path, remote=address))
     assert "SECRET" not in str(caught.value) and "\n" not in str(caught.value)

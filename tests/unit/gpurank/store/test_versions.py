@@ -15,21 +15,9 @@ from gpurank.store.versions import Manifest, Store, StoreError, read_manifest, v
 
 def _manifest(content: str = "c" * 64, code: str = "d" * 64, state: str = "complete") -> Manifest:
     return Manifest(
-        round_id="v9.9",
-        version_id=version_id(content, code),
-        state=state,
-        form="full",
-        source_kind="tree",
-        source_uri="somewhere",
-        source_commit=None,
-        fingerprint="f1",
-        content_hash=content,
-        code_hash=code,
-        taken_at="2030-01-01T00:00:00+00:00",
-        file_count=1,
-        byte_count=3,
-        counts={"run": 1},
-    )
+        "v9.9", version_id(content, code), state, "full", "tree", "somewhere", None, "f1", content,
+        code, "2030-01-01T00:00:00+00:00", 1, 3, counts={"run": 1},
+    )  # fmt: skip
 
 
 def _build(store: Store, manifest: Manifest, data: bytes = b"one") -> Manifest:

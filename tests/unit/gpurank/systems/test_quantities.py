@@ -15,18 +15,15 @@ from gpurank.systems.quantities import (
 
 
 @pytest.mark.parametrize(
-    ("text", "value"),
-    [("8", 8), ("1.0", 1), (" 16 ", 16), ("0", 0), ("1e1", 10)],
+    ("texts", "value"),
+    [
+        (["8", "8.0", " 8 ", "8e0"], 8),
+        (["0"], 0),
+        ([None, "", "N/A", "1.5", "-1", "8 + 4", "inf", "nan", "9" * 40, "1_0"], None),
+    ],
 )
-def test_whole_counts(text: str, value: int) -> None:
-    assert count(text) == value
-
-
-@pytest.mark.parametrize(
-    "text", [None, "", "N/A", "1.5", "-1", "8 + 4", "inf", "nan", "9" * 40, "1_0"]
-)
-def test_what_is_no_count(text: str | None) -> None:
-    assert count(text) is None
+def test_counts(texts: list[str | None], value: int | None) -> None:
+    assert [count(text) for text in texts] == [value] * len(texts)
 
 
 @pytest.mark.parametrize(
@@ -76,8 +73,7 @@ def test_ambiguous_memory(text: str | None) -> None:
 
 
 def test_a_bare_number_has_the_unit_of_its_description() -> None:
-    assert memory_gib("512", "GB") == 512
-    assert memory_gib("384G", "GB") == 384
+    assert (memory_gib("512", "GB"), memory_gib("384G", "GB")) == (512, 384)
 
 
 @pytest.mark.parametrize(

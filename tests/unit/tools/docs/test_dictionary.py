@@ -16,11 +16,6 @@ def test_tables_md_is_fresh() -> None:
     )
 
 
-def test_order_does_not_depend_on_input() -> None:
-    declared = contracts()
-    assert tables_text(declared) == tables_text(reversed(declared))
-
-
 def test_a_view_refers_to_the_table_that_it_shows() -> None:
     text = tables_text([contract("analysis.fleet_law"), contract("marts.fleet_law")])
     assert "Published as [marts.fleet_law](#martsfleet_law)." in text
