@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ import pytest
 import gpurank
 from gpurank.answers.comparison import NotComparable, check, compare
 from gpurank.answers.warehouse import NoData
-from gpurank.cli import main as cli
 from tasks.build.load import create_empty
 
 BREAK = "soft break between v5.0 and v5.1: schedule changed"
@@ -162,30 +160,20 @@ def test_the_python_interface_refuses_too(home: Path) -> None:
         gpurank.check_comparable("resnet", "v0.5", "v4.0")
 
 
-def command(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str
-) -> tuple[int, str, str]:
-    monkeypatch.setattr(sys, "argv", ["gpurank", "compare", *arguments])
-    with pytest.raises(SystemExit) as ended:
-        cli.main()
-    shown = capsys.readouterr()
-    return int(ended.value.code or 0), shown.out, shown.err
-
-
 def test_the_command_shows_the_warning_beside_the_numbers(
-    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    home: Path, call: Callable[..., tuple[int, str, str]]
 ) -> None:
-    code, out, _ = command(monkeypatch, capsys, "v5.0/a/s/b", "v5.1/a/s/b")
+    code, out, _ = call("compare", "v5.0/a/s/b", "v5.1/a/s/b")
     assert code == 0
     assert f"Warning: {BREAK}." in out
     assert "3.000" in out and "0.750" in out
-    code, out, err = command(monkeypatch, capsys, "v5.0/a/s/b", "v5.1/a/s/b", "-f", "json")
+    code, out, err = call("compare", "v5.0/a/s/b", "v5.1/a/s/b", "-f", "json")
     assert [row["warning"] for row in json.loads(out)] == [BREAK, BREAK]
     assert BREAK in err
 
 
 def test_the_command_refuses_with_a_code_of_its_own(
-    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    home: Path, call: Callable[..., tuple[int, str, str]]
 ) -> None:
-    assert command(monkeypatch, capsys, "v0.5/a/s/r", "v4.0/a/s/r") == (8, "", "gpurank: apart\n")
-    assert command(monkeypatch, capsys, "v0.5", "v4.0", "-b", "resnet")[0] == 8
+    assert call("compare", "v0.5/a/s/r", "v4.0/a/s/r") == (8, "", "gpurank: apart\n")
+    assert call("compare", "v0.5", "v4.0", "-b", "resnet")[0] == 8
