@@ -60,15 +60,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         result(con, "v5.0/a/s/b", "llama31_405b", score_min=30.0, accelerator_count=512)
         result(con, "v5.1/a/s/b", "llama31_405b", score_min=10.0, accelerator_count=2048)
         result(
-            con,
-            "v5.1/a/p/b",
-            "llama31_405b",
-            score_min=20.0,
-            accelerator_count=None,
-            availability="preview",
-            is_independent=False,
-            first_seen_result_id="v5.0/a/s/b",
-        )
+            con, "v5.1/a/p/b", "llama31_405b", score_min=20.0, accelerator_count=None,
+            availability="preview", is_independent=False, first_seen_result_id="v5.0/a/s/b",
+        )  # fmt: skip
         result(con, "v5.1/a/n/b", "llama31_405b", score_missing_reason="no_logs")
         result(con, "v5.1/a/c/b", "llama31_405b", score_min=9.0, accelerator_count=0)
         result(con, "v0.5/a/s/r", "resnet", score_min=9.0, accelerator_count=8)
@@ -78,17 +72,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
                 pair = {"benchmark": "llama31_405b", "round_id": one, "other_round_id": other}
                 warning = BREAK if one != other else None
                 insert(con, "marts.comparison", pair | {"is_comparable": True, "warning": warning})
-        insert(
-            con,
-            "marts.comparison",
-            {
-                "benchmark": "resnet",
-                "round_id": "v0.5",
-                "other_round_id": "v4.0",
-                "is_comparable": False,
-                "reason": "apart",
-            },
-        )
+        apart = {"benchmark": "resnet", "round_id": "v0.5", "other_round_id": "v4.0"}
+        insert(con, "marts.comparison", apart | {"is_comparable": False, "reason": "apart"})
     return tmp_path
 
 
