@@ -87,13 +87,6 @@ def test_words_that_are_no_limits() -> None:
     assert limits_of(within="2h").within_min == 120
 
 
-def test_savings_of_a_longer_deadline(warehouse: Warehouse) -> None:
-    found = ask(warehouse, within="10min")
-    assert [(s.within_min, s.cost) for s in found.choice.savings] == [
-        (pytest.approx(20), pytest.approx(160))
-    ]
-
-
 PREDICTION = """
 insert into analysis.prediction by name select * from (values
     ('A100 SXM4 80GB', 16, 10.0, 9.0, 11.0, false, false),
