@@ -79,9 +79,13 @@ REFUSED: dict[str, bytes] = {
     ),
     "path_of_a_long_name": entry("l", b"../../results/x\0", b"L") + entry(),
     "path_of_a_solaris_header": entry("p", b"17 path=../../ab\n", b"X") + entry(),
+    "path_that_climbs": entry("../../evil/results/x.txt") + entry(),
+    "path_from_the_root": entry("/etc/results/x.txt") + entry(),
+    "path_that_climbs_inside": entry(f"{TOP}/Sub/../../results/x.txt") + entry(),
     "path_without_end": extended(path=BELOW + "a" * 900_000 + ".txt"),
     "path_of_many_folders": extended(path=BELOW + "a/" * 5_000 + "x.txt"),
     "size_huge": extended(size="9" * 30) + entry(),
+    "size_beyond_the_file": header(NAME, 1 << 45) + bytes(4096),
     "size_below_nothing": extended(size="-5") + entry(),
     "size_of_the_next_entry_too": extended(size="513") + entry(),
     "extension_of_length_nothing": entry("pax", b"0 path=a\n", b"x") + entry(),
@@ -108,6 +112,8 @@ REFUSED: dict[str, bytes] = {
 def test_it_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(SourceError, match=r"again|once"):
         read(tmp_path, GIT + REFUSED[name] + END)
+    assert {path.name for path in tmp_path.iterdir()} <= {"cache", "training_results_v4.0.tar"}
+    assert not list(tmp_path.glob("cache/*"))
 
 
 READ: dict[str, tuple[bytes, dict[str, bytes | None]]] = {

@@ -179,23 +179,6 @@ def test_a_repository_cannot_have_its_programs_run(
     assert not mark.exists()
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        "--upload-pack=touch harmed", "-oProxyCommand=touch harmed", "ext::sh -c 'touch harmed'",
-        "ssh://-oProxyCommand=touch/harmed", "https://user:secret@example.org/r.git",
-        "fd::17", "https://example.org/r\n.git", "ftp://example.org/r.git",
-    ],
-)  # fmt: skip
-def test_sources_that_are_commands_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(SourceError):
-        pin("v4.0", source)
-    assert not list(tmp_path.iterdir())
-
-
 def test_a_folder_that_nests_without_end_is_refused(tmp_path: Path) -> None:
     folder = tmp_path / "training_results_v4.0"
     folder.mkdir()

@@ -1,13 +1,32 @@
-"""Synthetic inputs of the method."""
+"""Synthetic inputs of the method, and commands as a person types them."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from datetime import date
 from typing import Any
 
 import polars as pl
 import pytest
+
+from gpurank.cli import main as cli
+
+Call = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
+    """Runs a command; returns its exit code, stdout and stderr."""
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["gpurank", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        shown = capsys.readouterr()
+        return int(ended.value.code or 0), shown.out, shown.err
+
+    return run
 
 
 @pytest.fixture

@@ -62,13 +62,6 @@ def test_the_old_name_of_the_ranking_still_works() -> None:
     assert gpurank.rank is gpurank.top
 
 
-def test_every_public_name_is_there_and_no_other() -> None:
-    for name in gpurank.__all__:
-        assert getattr(gpurank, name) is not None
-    with pytest.raises(AttributeError, match="no_such_name"):
-        gpurank.no_such_name  # type: ignore[attr-defined]  # noqa: B018
-
-
 def test_a_query_returns_a_frame_and_only_reads(tmp_path: Path) -> None:
     with duckdb.connect(str(tmp_path / "warehouse.duckdb")) as connection:
         connection.execute("create table thing as select 1 as a, 'x' as b")

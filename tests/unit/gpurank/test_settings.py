@@ -18,38 +18,31 @@ def test_arguments_win_over_environment_over_defaults(tmp_path: Path) -> None:
     assert load(home=tmp_path / "arg", workers=2, environ=env).workers == 2
     assert load(environ={}).home == Path("data").absolute()
     assert load(environ={}).lambda_chips == 8.0
+    assert load(environ={}).bootstraps is None
+    assert load(environ={"GPURANK_BOOTSTRAPS": "0"}).bootstraps == 0
+    assert load(bootstraps=20, environ={"GPURANK_BOOTSTRAPS": "0"}).bootstraps == 20
+    assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("value", ["0", "-1", "two", "1.5"])
-def test_a_worker_count_that_is_none_is_refused(value: str) -> None:
-    with pytest.raises(SettingsError, match="GPURANK_WORKERS"):
-        load(environ={"GPURANK_WORKERS": value})
-
-
-@pytest.mark.parametrize("value", ["0", "-8", "nan", "inf", "x"])
-def test_a_lambda_that_is_no_positive_number_is_refused(value: str) -> None:
-    with pytest.raises(SettingsError, match="GPURANK_LAMBDA"):
-        load(environ={"GPURANK_LAMBDA": value})
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("GPURANK_WORKERS", ["0", "-1", "two", "1.5"]),
+        ("GPURANK_LAMBDA", ["0", "-8", "nan", "inf", "x"]),
+        # None, or enough for an interval.
+        ("GPURANK_BOOTSTRAPS", ["-1", "1", "19", "many"]),
+    ],
+)
+def test_values_without_meaning_are_refused(name: str, values: list[str]) -> None:
+    for value in values:
+        with pytest.raises(SettingsError, match=name):
+            load(environ={name: value})
 
 
 def test_a_file_as_home_is_refused(tmp_path: Path) -> None:
     (tmp_path / "home").write_text("x")
     with pytest.raises(SettingsError, match="is a file"):
         load(home=tmp_path / "home", environ={})
-
-
-def test_building_settings_touches_nothing(tmp_path: Path) -> None:
-    load(home=tmp_path / "none", environ={})
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_bootstraps_are_the_methods_own_none_or_enough_for_an_interval(tmp_path: Path) -> None:
-    assert load(environ={}).bootstraps is None
-    assert load(environ={"GPURANK_BOOTSTRAPS": "0"}).bootstraps == 0
-    assert load(bootstraps=20, environ={"GPURANK_BOOTSTRAPS": "0"}).bootstraps == 20
-    for value in ("-1", "1", "19", "many"):
-        with pytest.raises(SettingsError, match="GPURANK_BOOTSTRAPS"):
-            load(environ={"GPURANK_BOOTSTRAPS": value})
 
 
 def test_the_method_takes_the_number_of_bootstraps_from_a_run() -> None:

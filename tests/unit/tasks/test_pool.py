@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tasks.pool import Progress, WorkerDied, here, ordered_map, run_in_subprocess, side_by_side
+from tasks.pool import Progress, WorkerDied, ordered_map, run_in_subprocess, side_by_side
 
 JOBS = [(float(number), 2.0) for number in range(20)]
 SQUARES = [float(number * number) for number in range(20)]
@@ -42,11 +42,6 @@ def test_results_stand_in_the_order_of_the_jobs(workers: int) -> None:
         assert each(math.pow, JOBS) == SQUARES
         assert each(math.pow, []) == []
         assert (os.getpid() in each(os.getpid, [()] * 3)) == (workers == 1)
-
-
-def test_one_worker_is_this_process() -> None:
-    with side_by_side(1) as each:
-        assert each is here
 
 
 def test_the_first_error_of_a_job_is_raised() -> None:

@@ -11,16 +11,6 @@ from flows.console import Console
 from flows.prefect_runtime import environment
 
 
-@pytest.fixture
-def env(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPatch:
-    for name in [*os.environ]:
-        if name.startswith("PREFECT"):
-            monkeypatch.delenv(name)
-    monkeypatch.setattr(os, "environ", dict(os.environ))
-    monkeypatch.setitem(os.environ, "HOME", str(tmp_path))
-    return monkeypatch
-
-
 def test_a_writable_home_is_left_alone(env: pytest.MonkeyPatch, tmp_path: Path) -> None:
     environment.set_defaults(tmp_path / "data")
     assert "PREFECT_HOME" not in os.environ

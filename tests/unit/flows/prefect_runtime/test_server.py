@@ -10,16 +10,6 @@ import pytest
 from flows.prefect_runtime import server
 
 
-@pytest.fixture
-def env(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPatch:
-    for name in [*os.environ]:
-        if name.startswith("PREFECT"):
-            monkeypatch.delenv(name)
-    monkeypatch.setattr(os, "environ", dict(os.environ))
-    monkeypatch.setitem(os.environ, "HOME", str(tmp_path))
-    return monkeypatch
-
-
 @pytest.mark.parametrize(
     ("profiles", "expected"),
     [

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ import pytest
 import gpurank
 from gpurank.answers.comparison import NotComparable, check, compare
 from gpurank.answers.warehouse import NoData
-from gpurank.cli import main as cli
 from tasks.build.load import create_empty
 
 BREAK = "soft break between v5.0 and v5.1: schedule changed"
@@ -62,15 +60,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         result(con, "v5.0/a/s/b", "llama31_405b", score_min=30.0, accelerator_count=512)
         result(con, "v5.1/a/s/b", "llama31_405b", score_min=10.0, accelerator_count=2048)
         result(
-            con,
-            "v5.1/a/p/b",
-            "llama31_405b",
-            score_min=20.0,
-            accelerator_count=None,
-            availability="preview",
-            is_independent=False,
-            first_seen_result_id="v5.0/a/s/b",
-        )
+            con, "v5.1/a/p/b", "llama31_405b", score_min=20.0, accelerator_count=None,
+            availability="preview", is_independent=False, first_seen_result_id="v5.0/a/s/b",
+        )  # fmt: skip
         result(con, "v5.1/a/n/b", "llama31_405b", score_missing_reason="no_logs")
         result(con, "v5.1/a/c/b", "llama31_405b", score_min=9.0, accelerator_count=0)
         result(con, "v0.5/a/s/r", "resnet", score_min=9.0, accelerator_count=8)
@@ -80,17 +72,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
                 pair = {"benchmark": "llama31_405b", "round_id": one, "other_round_id": other}
                 warning = BREAK if one != other else None
                 insert(con, "marts.comparison", pair | {"is_comparable": True, "warning": warning})
-        insert(
-            con,
-            "marts.comparison",
-            {
-                "benchmark": "resnet",
-                "round_id": "v0.5",
-                "other_round_id": "v4.0",
-                "is_comparable": False,
-                "reason": "apart",
-            },
-        )
+        apart = {"benchmark": "resnet", "round_id": "v0.5", "other_round_id": "v4.0"}
+        insert(con, "marts.comparison", apart | {"is_comparable": False, "reason": "apart"})
     return tmp_path
 
 
@@ -162,30 +145,20 @@ def test_the_python_interface_refuses_too(home: Path) -> None:
         gpurank.check_comparable("resnet", "v0.5", "v4.0")
 
 
-def command(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str
-) -> tuple[int, str, str]:
-    monkeypatch.setattr(sys, "argv", ["gpurank", "compare", *arguments])
-    with pytest.raises(SystemExit) as ended:
-        cli.main()
-    shown = capsys.readouterr()
-    return int(ended.value.code or 0), shown.out, shown.err
-
-
 def test_the_command_shows_the_warning_beside_the_numbers(
-    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    home: Path, call: Callable[..., tuple[int, str, str]]
 ) -> None:
-    code, out, _ = command(monkeypatch, capsys, "v5.0/a/s/b", "v5.1/a/s/b")
+    code, out, _ = call("compare", "v5.0/a/s/b", "v5.1/a/s/b")
     assert code == 0
     assert f"Warning: {BREAK}." in out
     assert "3.000" in out and "0.750" in out
-    code, out, err = command(monkeypatch, capsys, "v5.0/a/s/b", "v5.1/a/s/b", "-f", "json")
+    code, out, err = call("compare", "v5.0/a/s/b", "v5.1/a/s/b", "-f", "json")
     assert [row["warning"] for row in json.loads(out)] == [BREAK, BREAK]
     assert BREAK in err
 
 
 def test_the_command_refuses_with_a_code_of_its_own(
-    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    home: Path, call: Callable[..., tuple[int, str, str]]
 ) -> None:
-    assert command(monkeypatch, capsys, "v0.5/a/s/r", "v4.0/a/s/r") == (8, "", "gpurank: apart\n")
-    assert command(monkeypatch, capsys, "v0.5", "v4.0", "-b", "resnet")[0] == 8
+    assert call("compare", "v0.5/a/s/r", "v4.0/a/s/r") == (8, "", "gpurank: apart\n")
+    assert call("compare", "v0.5", "v4.0", "-b", "resnet")[0] == 8

@@ -75,6 +75,7 @@ def test_the_doors(home: Path) -> None:
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = gpurank.nothing
     assert set(gpurank.__all__) <= set(dir(gpurank))
+    assert all(getattr(gpurank, name) is not None for name in gpurank.__all__)
 
 
 def test_choosing_from_a_folder(home: Path) -> None:

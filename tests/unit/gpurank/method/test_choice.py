@@ -97,6 +97,7 @@ def test_dominated_options_name_what_dominates_them() -> None:
         ({"accelerator_count": 65}, "too_many", "65 accelerators, 64 allowed"),
         ({"accelerator_count": 64}, "over_budget", "costs 640.0 EUR, 100 allowed"),
         ({"score_min": 31.0, "accelerator_count": 1}, "too_slow", "takes 31.00 min, 30 allowed"),
+        ({"accelerator_count": 10}, None, None),  # 100 EUR, exactly what is allowed
         ({}, None, None),
     ],
 )  # fmt: skip
@@ -122,6 +123,11 @@ def test_run_noise_makes_ties() -> None:
 
     assert [row.is_tie for row in close(0.02).rows] == [False, True]
     assert not close(0.01).rows[1].is_tie and not close(None).rows[1].is_tie
+
+
+def test_of_equal_options_one_stands_on_the_front() -> None:
+    choice = decide([entry("a", 20, 8), entry("b", 20, 8)], Limits(), Cost())
+    assert [row.candidate.result_id for row in choice.front] == ["a"]
 
 
 def test_nothing_fits() -> None:

@@ -117,6 +117,9 @@ def test_small_clusters_are_marked(configurations: Any) -> None:
     frame, _ = planted(configurations, each=9)
     found = cluster(frame, "resnet", SETTINGS)
     assert all(p.is_small for p in profile(found, frame, SETTINGS))
+    frame, _ = planted(configurations, each=10)
+    found = cluster(frame, "resnet", SETTINGS)
+    assert not any(p.is_small for p in profile(found, frame, SETTINGS))
 
 
 def test_skewed_counts_do_not_swallow_the_rest(configurations: Any) -> None:

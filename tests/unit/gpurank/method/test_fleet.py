@@ -94,14 +94,6 @@ def test_the_solver_finds_the_librarys_optimum(configurations: Any) -> None:
     assert levels[0] == pytest.approx(wanted.x[3:], abs=1e-3)
 
 
-def test_a_resample_is_the_rows_written_out(configurations: Any) -> None:
-    data = read_sample(planted(configurations), "resnet", SETTINGS)
-    start = np.array([[np.log(100), np.log(0.7), 0.1]])
-    twice, _, _ = solve(data, np.full((1, len(data.weight)), 2.0), start)
-    once, _, _ = solve(data, np.ones((1, len(data.weight))), start)
-    assert twice[0] == pytest.approx(once[0], abs=1e-4)
-
-
 def test_an_outlier_is_found_and_judged_without_itself(configurations: Any) -> None:
     frame = planted(configurations)
     slow = frame["result_id"][7]

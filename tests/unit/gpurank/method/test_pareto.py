@@ -23,7 +23,3 @@ def test_leading_axes_are_separate_lists() -> None:
     time = np.array([[1.0, 2.0, 3.0], [1.0, 1.0, 3.0]])
     cost = np.array([[3.0, 3.0, 1.0], [2.0, 2.0, 5.0]])
     assert pareto_front(time, cost).tolist() == [[True, False, True], [True, True, False]]
-
-
-def test_the_front_of_nothing_is_empty() -> None:
-    assert pareto_front(np.array([]), np.array([])).tolist() == []

@@ -66,10 +66,11 @@ def test_without_noise_the_planted_time_is_predicted(configurations: Any) -> Non
 def test_flags_say_filed_and_extrapolated(configurations: Any) -> None:
     found = {
         (p.accelerator, p.accelerator_count): p
-        for p in made(world(configurations, 0)).predict([4, 32, 64, 4096])
+        for p in made(world(configurations, 0)).predict([4, 8, 32, 64, 4096])
     }
     assert not found["X0", 32].is_filed and not found["X0", 32].is_extrapolated
     assert found["X0", 64].is_filed
+    assert not found["X0", 8].is_extrapolated
     assert found["X0", 4].is_extrapolated and found["X0", 4096].is_extrapolated
     assert (found["X0", 4].filed_count_low, found["X0", 4].filed_count_high) == (8, 1024)
 

@@ -12,14 +12,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpurank.method.noise import run_noise, site_noise, trimmed_mean_factor
+from gpurank.method.noise import (
+    RunNoise,
+    run_draws,
+    run_noise,
+    site_noise,
+    trimmed_mean_factor,
+)
 from gpurank.method.pareto import best_intervals
 from gpurank.method.ranking import (
+    Noise,
     Ranked,
-    delay_cost,
+    _interval,
     min_ranks,
     noise,
     rank,
+    rank_counts,
     rankable,
     unrankable_reason,
 )
@@ -33,13 +41,7 @@ def ranked(frame: pl.DataFrame, own: MethodSettings = SETTINGS) -> list[Ranked]:
     return rank(frame, noise(frame, own), own)
 
 
-def test_score_is_the_worked_example() -> None:
-    # 2.664 min on 64 chips, a minute worth 8 chips: 2.664 * 72 = 191.8 chip-minutes.
-    assert delay_cost(np.array([2.664]), np.array([64.0]), 8.0)[0] == pytest.approx(191.808)
-
-
 def test_order_and_hull_of_three_entries(configurations: Any) -> None:
-    # AM 144, 160, 1600; costs at lambda 8: 12*20=... see each row.
     frame = configurations(score_min=[18.0, 2.5, 0.5], accelerator_count=[8, 64, 3200])
     rows = ranked(frame)
     # 2.5*72 = 180; 18*16 = 288; 0.5*3208 = 1604.
@@ -75,11 +77,23 @@ def test_min_ranks_share_the_lowest() -> None:
     assert min_ranks(np.array([])).tolist() == []
 
 
-def test_tie_groups_by_hand() -> None:
-    # sqrt(v + v) = 0.01, times 1.645: entries within exp(0.01645) of their leader tie.
-    v = np.full(4, 0.00005)
-    assert tie_groups(np.array([100.0, 101.6, 101.7, 103.3]), v, 1.645).tolist() == [1, 1, 2, 2]
-    assert tie_groups(np.array([100.0, 100.0, 101.0]), np.zeros(3), 1.645).tolist() == [1, 1, 2]
+@pytest.mark.parametrize(
+    ("costs", "variances", "quantile", "groups"),
+    [
+        # sqrt(v + v) = 0.01, times 1.645: entries within exp(0.01645) of their leader tie.
+        ([100, 101.6, 101.7, 103.3], [0.00005] * 4, 1.645, [1, 1, 2, 2]),
+        ([100, 100, 101], [0, 0, 0], 1.645, [1, 1, 2]),
+        # 0.4 < 1.645 x sqrt(0.09) = 0.49, whichever of the two is uncertain.
+        ([1, np.exp(0.4)], [0.09, 0], 1.645, [1, 1]),
+        ([1, np.exp(0.4)], [0, 0.09], 1.645, [1, 1]),
+        # ln e = 1 = 1 x sqrt(0.5 + 0.5): no longer less than what noise explains.
+        ([1, np.e], [0.5, 0.5], 1.0, [1, 2]),
+    ],
+)
+def test_tie_groups_by_hand(
+    costs: list[float], variances: list[float], quantile: float, groups: list[int]
+) -> None:
+    assert tie_groups(np.array(costs), np.array(variances), quantile).tolist() == groups
 
 
 entries = st.lists(
@@ -129,18 +143,32 @@ def test_hull_against_trying_every_lambda(rows: list[tuple[float, int]]) -> None
         assert minutes[i] + middle * time[i] <= (minutes + middle * time).min() * (1 + 1e-12)
 
 
-def test_hull_prefers_the_first_of_equals_and_skips_dominated_ones() -> None:
-    assert best_intervals(np.array([5.0, 5.0]), np.array([40.0, 40.0])) == {0: (0.0, np.inf)}
-    assert set(best_intervals(np.array([5.0, 6.0]), np.array([40.0, 50.0]))) == {0}
-    assert best_intervals(np.array([]), np.array([])) == {}
+@pytest.mark.parametrize(
+    ("time", "minutes", "intervals"),
+    [
+        ([], [], {}),
+        # Of equal entries the first counts; a dominated one is best for no lambda.
+        ([5, 5], [40, 40], {0: (0, np.inf)}),
+        ([5, 6], [40, 50], {0: (0, np.inf)}),
+        # AM + x T: 1 + 3 x, 2 + 2 x and 3 + x are equal at 1 and ordered anywhere else.
+        ([3, 2, 1], [1, 2, 3], {0: (0, 1), 2: (1, np.inf)}),
+        # 9 + 9 x is above 1 + 10 x up to 8, and above 10 + x from 1/8 on.
+        ([10, 9, 1], [1, 9, 10], {0: (0, 1), 2: (1, np.inf)}),
+        # Slopes 1 and 10, then 7: the third is skipped, and the fourth follows the second at 17/2.
+        ([4, 3, 2, 1], [1, 2, 12, 19], {0: (0, 1), 1: (1, 8.5), 3: (8.5, np.inf)}),
+    ],
+)
+def test_hull_by_hand(time: list[float], minutes: list[float], intervals: Any) -> None:
+    assert best_intervals(np.array(time, float), np.array(minutes, float)) == intervals
 
 
 def test_what_cannot_rank_says_why(configurations: Any) -> None:
     frame = configurations(
-        score_min=[5.0, 5.0, 5.0, 5.0, 5.0, None],
-        accelerator_count=[8, 0, None, 8, 8, 8],
-        division=["closed", "closed", "closed", "open", None, "closed"],
-        is_same_round_copy=[True, False, False, False, False, False],
+        # One accelerator and half a minute are enough.
+        score_min=[5.0, 5.0, 5.0, 5.0, 5.0, None, 0.0, 0.5],
+        accelerator_count=[8, 0, None, 8, 8, 8, 1, 1],
+        division=["closed", "closed", "closed", "open", None, "closed", "closed", "closed"],
+        is_same_round_copy=[True, *[False] * 7],
     )
     reasons = unrankable_reason(frame)["reason"].to_list()
     assert reasons == [
@@ -150,8 +178,9 @@ def test_what_cannot_rank_says_why(configurations: Any) -> None:
         "open division",
         "unknown division",
         "no score",
+        "no score",
     ]
-    assert len(rankable(frame)) == 3
+    assert rankable(frame)["score_min"].to_list() == [5.0, 5.0, 5.0, 0.5]
     assert ranked(frame.filter(pl.col("score_min") < 0)) == []
 
 
@@ -229,6 +258,93 @@ def test_certainty_follows_the_noise(configurations: Any) -> None:
     assert all(r.rank_low_run == 1 and r.rank_high_run == 3 for r in wide)
     assert sum(r.probability_first for r in wide) == pytest.approx(1.0)
     assert len({r.tie_group for r in wide}) == 1 and len({r.tie_group for r in rows}) == 3
+
+
+def test_the_fifth_of_seven_certain_ones_is_in_the_top_five(configurations: Any) -> None:
+    times = [10.0 + i for i in range(7)]
+    # Each an accelerator of its own: no cell tells how far sites differ.
+    frame = configurations(
+        score_min=times, run_minutes=[[t * 0.9999, t, t * 1.0001] for t in times],
+        accelerator=[f"chip {i}" for i in range(7)],
+    )  # fmt: skip
+    own = MethodSettings(draws=100)
+    rows = ranked(frame, own)
+    assert [row.probability_top_5 for row in rows] == [1.0] * 5 + [0.0] * 2
+    assert [row.probability_first for row in rows] == [1.0] + [0.0] * 6
+
+
+def test_ranks_in_draws_by_hand() -> None:
+    # Entry 0 is first, second, and third of equals with 1 (which, being later, stands behind it).
+    scores = np.array([[1.0, 2.0, 3.0], [2.0, 1.0, 3.0], [5.0, 5.0, 4.0]])
+    assert rank_counts(scores).tolist() == [[1, 2, 0], [1, 1, 1], [1, 0, 2]]
+
+
+@pytest.mark.parametrize("draws", [1, 7, 20, 100])
+def test_intervals_are_the_quantiles_of_the_ranks(draws: int) -> None:
+    scores = np.random.default_rng(draws).normal(size=(draws, 9))
+    ranks = scores.argsort(axis=1).argsort(axis=1) + 1
+    expected = np.quantile(ranks, (0.05, 0.95), axis=0, method="inverted_cdf")
+    assert _interval(rank_counts(scores)).tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("dropped", [0, 1, 2])
+def test_redrawn_scores_vary_as_trimmed_means_do(configurations: Any, dropped: int) -> None:
+    runs = [9.5, 9.8, 10.0, 10.1, 10.2, 10.4]
+    frame = configurations(score_min=[10.0], run_minutes=[runs], dropped_count=[dropped])
+    own = MethodSettings(draws=20_000)
+    spread = run_noise(frame, own)
+    redrawn = run_draws(frame["result_id"].to_list(), spread, own)[:, 0]
+    normal = np.sort(np.random.default_rng(1).normal(0, spread.sd[0], (20_000, 6)), axis=1)
+    expected = np.log(np.exp(normal[:, dropped : 6 - dropped]).mean(axis=1)).std()
+    assert redrawn.std() == pytest.approx(expected, rel=0.03)
+    assert redrawn.mean() == pytest.approx(0, abs=1e-9)
+
+
+def given_noise(ids: list[str], run: list[list[float]], site: list[list[float]]) -> Noise:
+    """Errors of ln T given by hand, one list a draw."""
+    none = np.zeros(len(ids))
+    runs = RunNoise(none, none, (3,) * len(ids), (1,) * len(ids))
+    position = {name: i for i, name in enumerate(ids)}
+    return Noise(position, runs, 0.1, np.array(run), np.array(site))
+
+
+def test_errors_of_runs_and_sites_are_added(configurations: Any) -> None:
+    """Of equal size and 10 % apart, so that ln T differs by 0.095, whatever lambda is."""
+    frame = configurations(score_min=[10.0, 11.0])
+    ids = frame["result_id"].to_list()
+    own = MethodSettings(draws=4)
+    # Runs: always 0.2 slower. Sites: 0.4 faster in half of the draws.
+    slow, fast = [[0.2, 0.0]] * 4, [[-0.4, 0.0], [-0.4, 0.0], [0.0, 0.0], [0.0, 0.0]]
+    first, second = rank(frame, given_noise(ids, slow, fast), own)
+    assert (first.rank_low_run, first.rank_high_run) == (2, 2)
+    assert (first.rank_low_site, first.rank_high_site) == (1, 2)
+    assert (first.rank_low, first.rank_high) == (1, 2)
+    assert (first.probability_first, second.probability_first) == (0.5, 0.5)
+    # Sites: always 0.4 faster.
+    first, second = rank(frame, given_noise(ids, slow, [[-0.4, 0.0]] * 4), own)
+    assert (first.rank_low_run, first.rank_high_run) == (2, 2)
+    assert (first.rank_low_site, first.rank_high_site) == (1, 1)
+    assert (second.rank_low, second.rank_high, second.probability_first) == (2, 2, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("times", "counts"),
+    # 10 x (16 + lambda) < 14 x (12 + lambda), and 10 x (8 + lambda) < 9.9 x (16 + lambda), for
+    # every lambda of the range.
+    [([10.0, 14.0], [16, 12]), ([10.0, 9.9], [8, 16])],
+)
+def test_draws_weigh_time_by_size_and_lambda(
+    configurations: Any, times: list[float], counts: list[int]
+) -> None:
+    frame = configurations(score_min=times, accelerator_count=counts)
+    none = [[0.0, 0.0]] * 50
+    first, second = rank(
+        frame, given_noise(frame["result_id"].to_list(), none, none), MethodSettings(draws=50)
+    )
+    assert (first.score_min, first.accelerator_minutes) == (times[0], times[0] * counts[0])
+    assert (first.rank_low_run, first.rank_high_run) == (1, 1)
+    assert (first.rank_low, first.rank_high, first.probability_first) == (1, 1, 1.0)
+    assert (second.rank_low_run, second.rank_low) == (2, 2)
 
 
 def test_an_entrys_draws_do_not_depend_on_the_others(configurations: Any) -> None:

@@ -19,7 +19,6 @@ from gpurank.method.selection import (
     redundancy_groups,
     screen,
     select,
-    submitter_weights,
 )
 from gpurank.method.settings import MethodError, MethodSettings
 
@@ -121,12 +120,6 @@ def test_planted_variables_are_found_and_noise_is_not(configurations: Any) -> No
     assert by_name["cpu_launch_year"].dropped_reason == "adds less than 0.20"
 
 
-def test_accelerator_minutes_are_explained_by_the_link(configurations: Any) -> None:
-    # ln AM = 0.1 ln N - 0.5 link: the link comes first.
-    selection = select(planted(configurations), "resnet", "accelerator_minutes", SETTINGS)
-    assert chosen(selection)[0] == "link_rank"
-
-
 def test_a_duplicate_column_keeps_the_groups_result(configurations: Any) -> None:
     frame = planted(configurations)
     before = select(frame, "resnet", "score_min", SETTINGS)
@@ -212,9 +205,3 @@ def test_too_few_rows_or_submitters_say_so(configurations: Any) -> None:
 def test_one_round_has_no_date_to_control_for(configurations: Any) -> None:
     frame = planted(configurations).with_columns(round_index=pl.lit(4))
     assert "link_rank" in chosen(select(frame, "resnet", "score_min", SETTINGS))
-
-
-def test_submitter_weights_move_together() -> None:
-    weights = submitter_weights(["a", "b", "a", "c"], 50, 0)
-    assert (weights[:, 0] == weights[:, 2]).all()
-    assert (weights[:, 0] + weights[:, 1] + weights[:, 3] == 3).all()

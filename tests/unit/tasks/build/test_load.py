@@ -27,20 +27,9 @@ def version(tmp_path: Path) -> Version:
             name = declared.table.partition(".")[2]
             pq.write_table(declared.arrow_schema().empty_table(), folder / f"{name}.parquet")
     manifest = Manifest(
-        round_id="v4.0",
-        version_id="a",
-        state="complete",
-        form="full",
-        source_kind="tree",
-        source_uri="here",
-        source_commit=None,
-        fingerprint="f",
-        content_hash="c",
-        code_hash="d",
-        taken_at="2026-01-01T00:00:00+00:00",
-        file_count=0,
-        byte_count=0,
-    )
+        "v4.0", "a", "complete", "full", "tree", "here", None, "f", "c", "d",
+        "2026-01-01T00:00:00+00:00", 0, 0,
+    )  # fmt: skip
     (folder / "manifest.json").write_text(manifest.to_json())
     return Version("v4.0", "a", folder)
 

@@ -13,17 +13,6 @@ from tasks.build.models import ModelRunError, create_view
 VIEWS = [model for model in all_models() if model.is_view]
 
 
-def test_fourteen_marts_are_views() -> None:
-    assert {model.table for model in VIEWS} == {
-        f"marts.{name}"
-        for name in (
-            "break_even", "change", "cluster_count", "cluster_profile", "comparison", "fleet_law",
-            "matched_cpu", "model_scaling", "prediction", "prediction_check", "quarantine",
-            "selection", "system", "version",
-        )
-    }  # fmt: skip
-
-
 @pytest.mark.parametrize("table", [model.table for model in VIEWS])
 def test_a_view_has_the_columns_of_its_contract_and_run_id(table: str) -> None:
     (model,) = (model for model in VIEWS if model.table == table)

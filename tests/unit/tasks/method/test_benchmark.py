@@ -86,19 +86,19 @@ def test_tables_fit_their_contracts(configurations: Any) -> None:
 def test_a_small_benchmark_is_ranked_and_says_why_no_more(configurations: Any) -> None:
     con = warehouse(world(configurations))
 
-    def one(query: str) -> list[Any]:
+    def rows(query: str) -> list[Any]:
         return con.execute(query).fetchall()
 
-    assert one("SELECT reason, cluster_label FROM analysis.cluster_profile "
+    assert rows("SELECT reason, cluster_label FROM analysis.cluster_profile "
                "WHERE benchmark = 'bert'") == [("2 rows, 30 needed", None)]  # fmt: skip
-    assert one("SELECT DISTINCT dropped_reason FROM analysis.selection "
+    assert rows("SELECT DISTINCT dropped_reason FROM analysis.selection "
                "WHERE benchmark = 'bert'") == [("2 rows, 30 needed",)]  # fmt: skip
-    assert one("SELECT scope, rank, delay_cost, cluster_label FROM analysis.ranking "
+    assert rows("SELECT scope, rank, delay_cost, cluster_label FROM analysis.ranking "
                "WHERE benchmark = 'bert' ORDER BY 1, 2") == [
         ("pooled", 1, 32.0, None), ("pooled", 2, 48.0, None),
         ("round", 1, 32.0, None), ("round", 2, 48.0, None),
     ]  # fmt: skip
-    assert one("SELECT reason FROM analysis.unranked ORDER BY result_id") == [
+    assert rows("SELECT reason FROM analysis.unranked ORDER BY result_id") == [
         ("no accelerators (host processors only)",), ("accelerator count unknown",)
     ]  # fmt: skip
 
@@ -113,22 +113,17 @@ def test_a_refiled_result_is_labelled_by_the_nearest_cluster(configurations: Any
     assert found == [(5, 5)]
 
 
-def test_row_order_and_threads_change_no_table(configurations: Any) -> None:
-    frame = world(configurations)
-    one, two = warehouse(frame), warehouse(frame.sample(fraction=1, shuffle=True, seed=1), 2)
-    for declared in TABLES:
-        query = f"SELECT * FROM {declared.table}"
-        assert one.execute(query).fetchall() == two.execute(query).fetchall(), declared.table
-
-
-def test_processes_change_no_table(configurations: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_row_order_threads_and_processes_change_no_table(
+    configurations: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     frame = world(configurations)
     monkeypatch.setattr(tasks.method.benchmark, "FEW_RESULTS", 0)
     with side_by_side(2) as each:
-        one, two = warehouse(frame), warehouse(frame, each=each)
+        shuffled = frame.sample(fraction=1, shuffle=True, seed=1)
+        plain, other = warehouse(frame), warehouse(shuffled, 2, each=each)
     for declared in TABLES:
         query = f"SELECT * FROM {declared.table}"
-        assert one.execute(query).fetchall() == two.execute(query).fetchall(), declared.table
+        assert plain.execute(query).fetchall() == other.execute(query).fetchall(), declared.table
 
 
 def test_without_bootstraps_what_depends_on_them_is_null_and_all_else_the_same(

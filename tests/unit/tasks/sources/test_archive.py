@@ -215,17 +215,6 @@ def test_what_is_no_archive_is_refused(tmp_path: Path, content_: bytes, reason: 
         read(path)
 
 
-@pytest.mark.parametrize(
-    "name", ["../../evil/results/x.txt", "/etc/results/x.txt", f"{TOP}/Sub/../../results/x.txt"]
-)
-def test_names_that_lead_outside_are_refused(tmp_path: Path, name: str) -> None:
-    path = put(tmp_path, tar({**wrapped(FILES), name: b"x"}))
-    with pytest.raises(SourceError, match="leads outside"):
-        read(path)
-    assert sorted(item.name for item in tmp_path.iterdir()) == ["cache", path.name]
-    assert list((tmp_path / "cache").iterdir()) == []
-
-
 def test_links_and_devices_are_listed_without_bytes(tmp_path: Path) -> None:
     extra = (
         member(f"{TOP}/Sub/results/s/a.txt", tarfile.SYMTYPE, "/etc/passwd"),
@@ -243,12 +232,6 @@ def test_links_and_devices_are_listed_without_bytes(tmp_path: Path) -> None:
         "d.txt": ("not a regular file", b""),
     }
     assert len(found) == len(FILES) + 4
-
-
-def test_a_path_that_comes_twice_is_refused(tmp_path: Path) -> None:
-    again = member(f"{TOP}/Sub/systems/sys.json")
-    with pytest.raises(SourceError, match="twice"):
-        read(put(tmp_path, tar(wrapped(FILES), (again,))))
 
 
 def test_two_rounds_in_one_archive_are_refused(tmp_path: Path) -> None:
@@ -294,14 +277,6 @@ def test_bombs_are_refused(
     monkeypatch.setattr(snapshot_unpack, limit, value)
     with pytest.raises(SourceError, match=reason):
         read(path)
-
-
-def test_a_claimed_size_beyond_the_file_is_refused(tmp_path: Path) -> None:
-    info = tarfile.TarInfo(f"{TOP}/Sub/results/s/x.txt")
-    info.size = 1 << 45
-    data = info.tobuf(tarfile.GNU_FORMAT) + bytes(4096)
-    with pytest.raises(SourceError, match="again"):
-        read(put(tmp_path, data, ".tar"))
 
 
 def test_nothing_is_left_on_disk(tmp_path: Path) -> None:

@@ -381,13 +381,6 @@ def test_a_partial_clone_is_refused_with_the_cause_and_the_remedy(
         read(treeless, tmp_path / "cache")
 
 
-def test_the_remedy_completes_a_partial_clone(tmp_path: Path, remote: Path) -> None:
-    partial = tmp_path / "partial.git"
-    git(tmp_path, "clone", "-q", "--bare", "--filter=blob:none", url(remote), str(partial))
-    git(tmp_path, f"--git-dir={partial}", "fetch", "-q", "--refetch", "--no-filter", "origin")
-    assert as_rows(read(partial, tmp_path / "cache")) == in_path_order(FILES)
-
-
 def test_a_copy_without_some_contents_is_refused(tmp_path: Path, remote: Path) -> None:
     lost = blob(FILES["Sub/results/AS-4124GO-NART/bert/result_0.txt"])
     path = remote / "objects" / lost[:2] / lost[2:]

@@ -108,6 +108,8 @@ def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
         ("--upload-pack=touch x", "starts with"),
         ("ext::sh -c id", "helper"),
         ("fd::17", "helper"),
+        ("-oProxyCommand=touch harmed", "starts with"),
+        ("ssh://-oProxyCommand=touch/harmed", "not a Git URL"),
         ("https://-x/y", "not a Git URL"),
         ("ftp://example.org/x", "not a Git URL"),
         ("https://example.org/a\nb", "control"),

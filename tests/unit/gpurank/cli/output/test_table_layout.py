@@ -77,12 +77,6 @@ def test_notes_are_dimmed_on_a_terminal_only(
     assert "\x1b" not in capsys.readouterr().out
 
 
-def test_a_cell_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    show(Answer(("a",), (("x\x1b[2Jy\x07",),), ("VARCHAR",)), Format.table)
-    shown = capsys.readouterr().out
-    assert "\x1b" not in shown and "\x07" not in shown and "x [2Jy" in shown
-
-
 # Heading, whether it is a column of numbers, characters of its longest cell.
 columns_of_tables = st.lists(
     st.tuples(st.text("ab ", min_size=1, max_size=20), st.booleans(), st.integers(1, 30)),

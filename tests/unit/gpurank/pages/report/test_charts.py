@@ -51,8 +51,3 @@ def test_marks_of_the_law_stand_on_its_curve() -> None:
 def test_what_lies_above_the_chart_is_counted(above: int, said: str) -> None:
     drawn = efficiency(curve, points(*[(64, 50.0 + n) for n in range(above)]), [], "t", "a")
     assert said in drawn
-
-
-def test_titles_are_escaped() -> None:
-    drawn = plane(points((8, 30), (64, 5)), [], "<script>", "a & b")
-    assert "<script>" not in drawn and "&lt;script&gt;" in drawn and "a &amp; b" in drawn
