@@ -10,7 +10,7 @@ PIN     = uv pip compile --universal --python-version 3.11 --generate-hashes \
 LOCK    = $(PIN) pyproject.toml --group build
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage lint types lock facts docs row-counts site dist bench fuzz mutate audit clean
+.PHONY: help demo test test-slow row-counts coverage lint types lock facts docs row-counts site dist bench fuzz mutate audit clean
 
 help: ## show what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -23,7 +23,10 @@ demo: $(BIN)/.run-ready ## run the whole workflow on the shipped rounds and show
 	 echo "next: GPURANK_HOME=$$GPURANK_HOME $(BIN)/gpurank --help" >&2
 
 test: $(BIN)/.test-ready ## run the tests (TESTS="tests/unit/gpurank/systems/test_identity.py" for some)
-	@$(BIN)/pytest $(TESTS)
+	@$(BIN)/pytest $(if $(TESTS),$(TESTS),-n auto --dist loadfile -m "not slow")
+
+test-slow: $(BIN)/.test-ready ## run the slow tests: kills, deployments, clusters, browsers, whole rounds
+	@$(BIN)/pytest -n auto --dist loadfile -m slow
 
 lint: $(BIN)/.test-ready ## style, layers
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/lint-imports

@@ -25,7 +25,7 @@ from gpurank.pages.report.index import index_html
 from gpurank.pages.validation import validation_page
 from gpurank.settings import load
 
-pytestmark = pytest.mark.flow
+pytestmark = [pytest.mark.flow, pytest.mark.slow]
 
 REPORT = ["index", "resnet-pooled", "llama2_70b_lora-v5.0", "ncf-v0.5"]
 READABLE = ["data_quality", "validation"]

@@ -17,6 +17,8 @@ from flows.prefect_runtime.task_runner import ClusterJobs, task_runner
 from gpurank.settings import SettingsError
 from gpurank.store.versions import Store
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_runner_is_chosen_by_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GPURANK_RUNNER", "threads")

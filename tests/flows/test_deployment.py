@@ -18,7 +18,7 @@ import duckdb
 import pytest
 import yaml
 
-pytestmark = pytest.mark.flow
+pytestmark = [pytest.mark.flow, pytest.mark.slow]
 
 ROOT = Path(__file__).resolve().parents[2]
 PREFECT = Path(sys.executable).with_name("prefect")

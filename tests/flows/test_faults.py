@@ -8,7 +8,6 @@ single one, else one in ten; test_moments.py looks at the folder at each of them
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -111,7 +110,8 @@ def main():
 if __name__ == "__main__":  # not in a process that the job makes
     main()
 """
-STRIDE = "1" if os.environ.get("GPURANK_SLOW") == "1" else "10"
+# One change in ten is tried; with 1, every one.
+STRIDE = "10"
 
 
 def results(settings: Settings) -> list[Any]:
@@ -173,6 +173,7 @@ def test_a_kill_at_any_change_of_an_ingest_loses_nothing(mirror: Path, tmp_path:
     assert reached > 20
 
 
+@pytest.mark.slow
 def test_a_kill_at_any_change_of_an_analysis_loses_nothing(mirror: Path, tmp_path: Path) -> None:
     settings, pristine = prepared(mirror, tmp_path)
     before = results(settings)
@@ -297,6 +298,7 @@ def test_a_remote_that_goes_away_in_mid_fetch_changes_nothing(
 
 
 @pytest.mark.parametrize("jump", ["1999-01-01T00:00:00+00:00", "2099-01-01T00:00:00+00:00"])
+@pytest.mark.slow
 def test_a_clock_that_jumps_disturbs_neither_pointer_nor_history(
     mirror: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jump: str
 ) -> None:
@@ -318,6 +320,7 @@ def test_a_clock_that_jumps_disturbs_neither_pointer_nor_history(
     assert ("v3.0", "Acme", pytest.approx(48.0)) in results(settings)
 
 
+@pytest.mark.slow
 def test_readers_never_fail_while_a_writer_publishes(mirror: Path, tmp_path: Path) -> None:
     from gpurank.answers.warehouse import open_warehouse
 

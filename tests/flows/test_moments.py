@@ -25,6 +25,8 @@ from gpurank.store.versions import Store
 from tasks.build import publish
 from tasks.ingest.round import ingest_round
 
+pytestmark = pytest.mark.slow
+
 _RUN = """
 import os, sys
 import great_expectations

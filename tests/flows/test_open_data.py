@@ -24,7 +24,7 @@ import pytest
 from gpurank.settings import load
 from tasks.outputs.export import export
 
-pytestmark = pytest.mark.flow
+pytestmark = [pytest.mark.flow, pytest.mark.slow]
 
 READ_BY_R = Path(__file__).resolve().parents[1] / "tools" / "load_export.R"
 _LINE = re.compile(r"^(?:pandas|polars|duckdb|read)\.[^`\n]+$", re.MULTILINE)

@@ -28,6 +28,8 @@ from gpurank.store.versions import Store, StoreError
 from tasks.ingest.round import ingest_round
 from tasks.upkeep import prune
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:

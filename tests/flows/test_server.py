@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 _OWNER = """
 import logging, os, sys, threading
 from pathlib import Path

@@ -95,6 +95,7 @@ def test_a_round_appears_is_corrected_and_falls_silent(remotes: Any, tmp_path: P
     assert (record.unanswered, tuple(record.ingested)) == (("v6.2",), ("v7.1",))
 
 
+@pytest.mark.slow
 def test_a_result_that_is_gone_upstream_is_withdrawn_and_its_version_stays(
     remotes: Any, tmp_path: Path
 ) -> None:
@@ -115,6 +116,7 @@ def test_a_result_that_is_gone_upstream_is_withdrawn_and_its_version_stays(
     assert old is not None and Store(home / "raw").has("v6.2", old.version_id)
 
 
+@pytest.mark.slow
 def test_the_past_answers_with_what_was_known_then(
     remotes: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -160,6 +162,7 @@ def test_the_past_answers_with_what_was_known_then(
         warehouse_at(replace(settings), moment("2030-12-31"))
 
 
+@pytest.mark.slow
 def test_a_mirror_is_listed_and_a_failed_analysis_is_made_up_for(
     mirror: Path, tmp_path: Path
 ) -> None:
@@ -196,6 +199,7 @@ def test_a_watch_tells_by_artifact_and_event(remotes: Any, tmp_path: Path) -> No
     assert ours[0]["resource"]["prefect.resource.id"] == "gpurank.data-folder"
 
 
+@pytest.mark.slow
 def test_a_missed_slot_is_caught_up_once(
     remotes: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,6 +19,8 @@ from tools.fuzz.folders import Case, Subject, cases, subjects
 from tools.fuzz.mutate import Outcome, Tally, judge, outcomes, run
 from tools.fuzz.mutations import MUTATIONS
 
+pytestmark = pytest.mark.slow
+
 MINUTES = (30.0, 31.0, 32.0, 33.0, 90.0)
 
 

@@ -17,6 +17,8 @@ from gpurank.pages.numbers import number, short
 from gpurank.pages.report.benchmark_page import page_html
 from gpurank.pages.report.index import index_html
 
+pytestmark = pytest.mark.slow
+
 # Rank, tie group and result of each row that is in the list, in the order in which they stand.
 SHOWN = """[...document.querySelectorAll('#rank tbody tr:not(.detail)')]
   .filter((line) => !line.hidden)

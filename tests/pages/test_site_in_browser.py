@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from browser import Browser, find
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -71,7 +70,6 @@ def test_resnets_tables_are_fresh(resnet: duckdb.DuckDBPyConnection, name: str) 
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not os.environ.get("GPURANK_SLOW"), reason="set GPURANK_SLOW to make them all")
 def test_all_tables_are_fresh() -> None:
     con = warehouse(None)
     written = blocks(PAGE.read_text(encoding="utf-8"))

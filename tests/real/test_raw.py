@@ -7,7 +7,6 @@ the SQL models, so that a fault of the reader cannot hide behind them.
 from __future__ import annotations
 
 import csv
-import os
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -141,7 +140,6 @@ def test_scores_equal_the_official_ones(shared: Path, round_id: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not os.environ.get("GPURANK_SLOW"), reason="set GPURANK_SLOW to read them all")
 @pytest.mark.parametrize("round_id", [name for name in ALL if name not in QUICK])
 def test_scores_of_every_round_equal_the_official_ones(shared: Path, round_id: str) -> None:
     check(shared, round_id)
@@ -180,7 +178,6 @@ def test_counts_that_were_found_by_hand(shared: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not os.environ.get("GPURANK_SLOW"), reason="set GPURANK_SLOW to read them all")
 def test_node_energy_agrees_with_the_submitted_totals(shared: Path) -> None:
     """v4.0: what the submitter added up by itself is the nodes' energy over their windows."""
     rows = tables(shared, "v4.0")["power"]

@@ -12,6 +12,8 @@ import pytest
 
 import gpurank
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 
