@@ -38,9 +38,9 @@ lock: ## pin every dependency by version and hash again (needs uv)
 	$(PIN) --no-deps --group axe --output-file requirements/axe.lock
 	$(PIN) --group audit --constraint requirements/dev.lock --output-file requirements/audit.lock
 
-facts: $(BIN)/.run-ready ## rebuild the shipped facts: make facts SOURCE=<mirror folder or URL template>
+facts: $(BIN)/.run-ready ## rebuild the shipped facts: make facts SOURCE=<mirror folder or URL template> (ACCEPT_MISSING=1)
 	@test -n "$(SOURCE)" || { echo "make facts SOURCE=<mirror folder, or a template with {round}>" >&2; exit 2; }
-	$(BIN)/gpurank facts build --source "$(SOURCE)"
+	$(BIN)/gpurank facts build --source "$(SOURCE)" $(if $(ACCEPT_MISSING),--accept-missing)
 
 docs: $(BIN)/.run-ready ## write docs/tables.md from the contracts and docs/method.md's tables from the shipped rounds
 	@$(BIN)/python -m tools.docs.dictionary > docs/tables.md

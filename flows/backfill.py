@@ -32,6 +32,7 @@ def backfill(
     lambda_chips: Annotated[float, Field(gt=0)] | None = None,
     then_analyze: bool = True,
     accept_shrink: bool = False,
+    accept_missing: bool = False,
     bootstraps: Annotated[int, Field(ge=0)] | None = None,
     workers: Annotated[int, Field(ge=1)] | None = None,
     run_id: str | None = None,
@@ -40,7 +41,8 @@ def backfill(
 
     ``rounds`` is ``v2.0,v3.0``, ``v1.0..v5.0`` or ``all``. A round that fails is reported and
     leaves the others alone; the run then counts as failed. ``use_shipped`` takes the facts that
-    ship with the package instead of a source. The other parameters are those of ``analyze``.
+    ship with the package instead of a source. ``accept_missing`` takes a Git directory that lacks
+    some files. The other parameters are those of ``analyze``.
     """
     settings = load(
         home=home,
@@ -48,6 +50,7 @@ def backfill(
         workers=workers,
         lambda_chips=lambda_chips,
         accept_shrink=accept_shrink,
+        accept_missing=accept_missing,
         bootstraps=bootstraps,
         run_id=run_id,
     )

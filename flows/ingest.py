@@ -20,14 +20,22 @@ def ingest(
     source: str | None = None,
     home: str | None = None,
     accept_shrink: bool = False,
+    accept_missing: bool = False,
     run_id: str | None = None,
 ) -> list[dict[str, Any]]:
     """Bring one round up to date in the store of ``home`` (default: GPURANK_HOME).
 
     ``source`` is a mirror folder, a Git URL or path, or a template with ``{round}``; by default
-    the round's public repository. The warehouse is left as it is: ``analyze`` builds it.
+    the round's public repository. ``accept_missing`` takes a Git directory that lacks some files.
+    The warehouse is left as it is: ``analyze`` builds it.
     """
-    settings = load(home=home, source=source, accept_shrink=accept_shrink, run_id=run_id)
+    settings = load(
+        home=home,
+        source=source,
+        accept_shrink=accept_shrink,
+        accept_missing=accept_missing,
+        run_id=run_id,
+    )
     with locked(settings, f"gpurank ingest {round_id}"):
         results = ingest_rounds([round_id], settings)
     artifacts.create_reconciliation(results)

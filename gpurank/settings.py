@@ -39,6 +39,7 @@ class Settings:
         cluster_count: number of clusters in which results are grouped.
         seed: fixes every random draw.
         accept_shrink: publish even though a table lost more rows than its contract allows.
+        accept_missing: take a Git directory that lacks some files; they are listed as withheld.
         run_id: names this run in logs and manifests.
         as_of: build a warehouse of the versions that were valid at this time, into ``output``.
         output: another warehouse file to build than the published one.
@@ -54,6 +55,7 @@ class Settings:
     cluster_count: int = 5
     seed: int = 20240612
     accept_shrink: bool = False
+    accept_missing: bool = False
     run_id: str = field(default="", compare=False)
     as_of: datetime | None = None
     output: Path | None = None
@@ -121,6 +123,7 @@ def load(
     bootstraps: int | None = None,
     environ: Mapping[str, str] | None = None,
     run_id: str | None = None,
+    accept_missing: bool = False,
 ) -> Settings:
     """Returns settings from arguments, else the environment, else defaults.
 
@@ -144,6 +147,7 @@ def load(
         workers=_positive_int("GPURANK_WORKERS", workers, env, default_workers()),
         lambda_chips=_positive_float("GPURANK_LAMBDA", lambda_chips, env, DEFAULT_LAMBDA),
         accept_shrink=accept_shrink,
+        accept_missing=accept_missing,
         bootstraps=_bootstraps(bootstraps, env),
         remote=remote,
         run_id=run_id

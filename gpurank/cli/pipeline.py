@@ -49,6 +49,14 @@ Shrink = Annotated[
         "--accept-shrink", help="Publish even though a table lost more rows than allowed."
     ),
 ]
+Missing = Annotated[
+    bool,
+    typer.Option(
+        "--accept-missing",
+        help="Take a Git directory that lacks some files: they are listed as withheld, and results "
+        "whose logs are missing have no score.",
+    ),
+]
 _FINDINGS = {
     "round_id": "round",
     "state": "state",
@@ -73,6 +81,7 @@ def run(
     workers: Workers = None,
     lambda_chips: Lambda = None,
     accept_shrink: Shrink = False,
+    accept_missing: Missing = False,
     bootstraps: Bootstraps = None,
 ) -> None:
     """Ingest rounds and build the warehouse; without --source, from the shipped facts.
@@ -82,7 +91,15 @@ def run(
     Example: gpurank run
     Example: gpurank run --source mirror/ --rounds v4.0,v4.1
     """
-    settings = load(None, source, workers, lambda_chips, accept_shrink, bootstraps)
+    settings = load(
+        None,
+        source,
+        workers,
+        lambda_chips,
+        accept_shrink,
+        bootstraps,
+        accept_missing=accept_missing,
+    )
     _ingest_and_analyze(settings, rounds, use_shipped=settings.source is None)
 
 
@@ -92,13 +109,22 @@ def backfill(
     workers: Workers = None,
     lambda_chips: Lambda = None,
     accept_shrink: Shrink = False,
+    accept_missing: Missing = False,
     bootstraps: Bootstraps = None,
 ) -> None:
     """The old name of `gpurank run`; without --source, from the public repositories.
 
     Example: gpurank backfill --rounds v1.0..v5.0
     """
-    settings = load(None, source, workers, lambda_chips, accept_shrink, bootstraps)
+    settings = load(
+        None,
+        source,
+        workers,
+        lambda_chips,
+        accept_shrink,
+        bootstraps,
+        accept_missing=accept_missing,
+    )
     _ingest_and_analyze(settings, rounds, use_shipped=False)
 
 
@@ -106,6 +132,7 @@ def ingest(
     round_id: Annotated[str, typer.Argument(metavar="ROUND", help="For example v4.0.")],
     source: Source = None,
     accept_shrink: Shrink = False,
+    accept_missing: Missing = False,
 ) -> None:
     """Bring one round up to date in the store; `gpurank analyze` then builds the warehouse.
 
@@ -114,7 +141,7 @@ def ingest(
     from gpurank.declared.rounds import round_order
     from tasks.sources.resolve import resolve
 
-    settings = load(source=source, accept_shrink=accept_shrink)
+    settings = load(source=source, accept_shrink=accept_shrink, accept_missing=accept_missing)
     round_order(round_id)
     resolve(round_id, settings.source)
     with prefect_session(settings):
@@ -125,6 +152,7 @@ def ingest(
             source=settings.source,
             home=settings.place,
             accept_shrink=accept_shrink,
+            accept_missing=accept_missing,
             run_id=settings.run_id,
         )
 
@@ -234,18 +262,20 @@ def watch(
 def facts_build(
     source: Annotated[str, typer.Option(help="Where the rounds are; as in `gpurank run`.")],
     rounds: Rounds = "all",
+    accept_missing: Missing = False,
     target: Annotated[
         Path | None, typer.Option(help="The warehouse/ folder to write into; default: ours.")
     ] = None,
 ) -> None:
     """Ingest rounds, reduce their events to what facts point at, and write warehouse/facts.
 
-    Example: gpurank facts build --source mirror/ --rounds v0.5..v5.0
+    Example: gpurank facts build --source mirror/ --rounds v0.5..v5.1
+    Example: gpurank facts build --source 'mirror/training_results_{round}.git' --accept-missing
     """
     from gpurank.store.versions import Store
     from tasks.ingest import shipped
 
-    settings = load(source=source)
+    settings = load(source=source, accept_missing=accept_missing)
     round_ids = shipped.selected(rounds, settings, use_shipped=False)
     _ingest_and_analyze(settings, rounds, use_shipped=False, then_analyze=False)
     folder = target or shipped.facts_dir().parent
@@ -274,6 +304,7 @@ def _ingest_and_analyze(
             lambda_chips=settings.lambda_chips,
             then_analyze=then_analyze,
             accept_shrink=settings.accept_shrink,
+            accept_missing=settings.accept_missing,
             bootstraps=settings.bootstraps,
             workers=settings.workers,
             run_id=settings.run_id,

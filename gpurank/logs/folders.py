@@ -20,6 +20,7 @@ class _Folder:
     place: Place
     file_count: int = 0
     result_log_count: int = 0
+    withheld_log_count: int = 0
     read_log_count: int = 0
     extra_run_count: int = 0
     checker_params: str | None = None
@@ -53,7 +54,9 @@ class Folders:
             return
         folder = self._folders.setdefault(place.folder_id, _Folder(place))
         folder.file_count += 1
-        folder.result_log_count += is_read and place.kind == "result_log"
+        if place.kind == "result_log":
+            folder.result_log_count += is_read
+            folder.withheld_log_count += not is_read
         if place.is_nested:
             parent_id = parent_folder(place)
             parent = Place(
@@ -133,6 +136,7 @@ class Folders:
             "benchmark_folder": _below_system(place) if place.is_nested else benchmark or _NONE,
             "benchmark_folder_source": source,
             "result_log_count": folder.result_log_count,
+            "withheld_log_count": folder.withheld_log_count,
             "file_count": folder.file_count,
             "system_path": system_path,
             "checker_params": folder.checker_params,
@@ -172,7 +176,8 @@ class Folders:
         key = (place.submitter_folder, place.package_folder, place.system_folder, benchmark)
         if source == "log" and key in results:
             return f"logs without a benchmark folder beside the folder {benchmark!r}"
-        if rule.basis == "unknown" and not folder.result_log_count:
+        log_count = folder.result_log_count + folder.withheld_log_count
+        if rule.basis == "unknown" and not log_count:
             return "no benchmark of this name is known, and it holds no result log"
         return None
 
@@ -204,6 +209,9 @@ class Folders:
             add("info", "benchmark_not_listed", message)
         needed = rule.runs_required
         log_count = folder.read_log_count
+        if folder.withheld_log_count:
+            # Each of these logs has an issue of its own; how many there really are is unknown.
+            return
         if not folder.result_log_count and folder.extra_run_count:
             message = (
                 f"{folder.extra_run_count} logs of runs are not named result_*.txt, so none counts"

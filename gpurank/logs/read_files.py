@@ -34,15 +34,17 @@ Chunk: TypeAlias = list[SourceFile]
 class Reading:
     """What one file holds; most files hold one kind of thing or nothing.
 
-    ``path``, ``byte_count`` and ``sha256`` are the file's. ``refusal`` says why it was not read.
+    ``path``, ``byte_count``, ``sha256`` and ``git_blob`` are the file's (SourceFile). ``refusal``
+    says why it was not read.
     ``run`` and ``rule`` are there for a result log, ``power`` for a power log that is one,
     ``description``, ``scaling`` (as read_scaling returns it) and ``checker_params`` for files of
     that kind.
     """
 
     path: str
-    byte_count: int
-    sha256: str
+    byte_count: int | None
+    sha256: str | None
+    git_blob: str | None
     place: Place
     refusal: str | None = None
     record_count: int = 0
@@ -89,7 +91,7 @@ def read_files(
 def _read_file(file: SourceFile, round_: Round, rounds: Rounds, events: EventBatch) -> Reading:
     """Returns the reading of one file; adds the records of a log to the events."""
     place = classify(file.path, round_)
-    reading = Reading(file.path, file.byte_count, file.sha256, place)
+    reading = Reading(file.path, file.byte_count, file.sha256, file.git_blob, place)
     refusal = file.withheld_reason or refusal_reason(file.data)
     if refusal is not None:
         return replace(reading, refusal=refusal)

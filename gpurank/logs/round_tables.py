@@ -145,6 +145,7 @@ class _RoundReader:
                 "folder_id": place.folder_id,
                 "byte_count": reading.byte_count,
                 "sha256": reading.sha256,
+                "git_blob": reading.git_blob,
                 "record_count": reading.record_count,
                 "ignored_reason": ignored,
             }

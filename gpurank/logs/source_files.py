@@ -46,28 +46,35 @@ class SourceFile:
     """One file of a round's source.
 
     ``path`` is relative to the repository's root, with ``/``, and valid Unicode (bytes that are
-    not UTF-8 stand as ``\\xNN``). Where ``withheld_reason`` is set the file is there and was not
-    taken: ``data`` is empty, while ``byte_count`` and ``sha256`` are still the real file's
-    (of a link: of the name it points to).
+    not UTF-8 stand as ``\\xNN``). Where ``withheld_reason`` is set the file was not taken: ``data``
+    is empty, while ``byte_count`` and ``sha256`` are still the real file's (of a link: of the name
+    it points to). Of a file that is missing from its copy of the repository they are unknown, and
+    ``git_blob`` names its content.
     """
 
     path: str
     data: bytes
     withheld_reason: str | None = None
-    withheld_byte_count: int = 0
-    withheld_sha256: str = ""
+    withheld_byte_count: int | None = None
+    withheld_sha256: str | None = None
+    git_blob: str | None = None
 
     @property
-    def byte_count(self) -> int:
-        """Size of the file, B."""
+    def byte_count(self) -> int | None:
+        """Size of the file, B; None where it is unknown."""
         return self.withheld_byte_count if self.withheld_reason else len(self.data)
 
     @property
-    def sha256(self) -> str:
-        """SHA-256 of the file's bytes, hexadecimal; computed on each call."""
+    def sha256(self) -> str | None:
+        """SHA-256 of the file's bytes, hexadecimal; computed on each call. None if unknown."""
         if self.withheld_reason:
             return self.withheld_sha256
         return hashlib.sha256(self.data).hexdigest()
+
+    @property
+    def content_id(self) -> str:
+        """What stands for the file's content in ``content_hash``."""
+        return content_id(self.sha256, self.git_blob)
 
 
 def interest(path: str) -> Interest | None:
@@ -106,6 +113,21 @@ def withheld_link(path: str, reason: str, target: bytes = b"") -> SourceFile:
     return SourceFile(path, b"", reason, len(target), hashlib.sha256(target).hexdigest())
 
 
+def withheld_as_missing(path: str, git_blob: str) -> SourceFile:
+    """Returns a file whose content, a Git blob, is missing from this copy of the repository."""
+    reason = f"missing from this copy of the repository (Git blob {git_blob})"
+    return SourceFile(path, b"", reason, git_blob=git_blob)
+
+
+def content_id(sha256: str | None, git_blob: str | None) -> str:
+    """Returns what stands for a file's content in ``content_hash``: its SHA-256 where it is known.
+
+    The Git blob of a missing file is the id of its content, too, so that a complete copy of the
+    same commit has another content hash, and equally incomplete copies have the same one.
+    """
+    return f"git:{git_blob}" if sha256 is None else sha256
+
+
 def readable_path(raw: bytes) -> str:
     """Returns a path's bytes as valid Unicode; bytes that are not UTF-8 become ``\\xNN``.
 
@@ -127,24 +149,24 @@ def path_order(path: str) -> str:
 
 
 def content_hash(files: Iterable[tuple[str, str]]) -> str:
-    """Returns the SHA-256 over one line ``<sha256>  <path>`` per file, hexadecimal.
+    """Returns the SHA-256 over one line ``<content id>  <path>`` per file, hexadecimal.
 
     It depends on names and bytes alone, not on the order of the files, their dates or how an
     archive was packed.
 
     Args:
-        files: (path, SHA-256) of each file.
+        files: (path, content id) of each file; the id is its SHA-256 (see ``content_id``).
 
     Raises:
         ValueError: a path occurs twice.
     """
     digest = hashlib.sha256()
     previous: str | None = None
-    for path, sha256 in sorted(files):
+    for path, identifier in sorted(files):
         if path == previous:
             raise ValueError(f"{path!r} occurs twice; a content hash needs one file per path")
         previous = path
         # As sha256sum does: a line break in a name must not look like another file's line.
         escaped = path.replace("\\", "\\\\").replace("\n", "\\n")
-        digest.update(f"{sha256}  {escaped}\n".encode("utf-8", "surrogateescape"))
+        digest.update(f"{identifier}  {escaped}\n".encode("utf-8", "surrogateescape"))
     return digest.hexdigest()

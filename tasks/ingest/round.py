@@ -12,7 +12,7 @@ from pathlib import Path
 
 from gpurank.declared.contracts import contract
 from gpurank.declared.validation import ValidationFailed, ValidationReport, issue_rows
-from gpurank.logs.source_files import SourceFile, content_hash
+from gpurank.logs.source_files import SourceFile, content_hash, content_id
 from gpurank.pages.validation import validation_page
 from gpurank.settings import Settings
 from gpurank.store import rounds_lock
@@ -64,7 +64,7 @@ def ingest_round(
     from gpurank.logs.round_tables import code_hash
 
     store = Store(settings.raw_dir)
-    snapshot = pin(round_id, settings.source)
+    snapshot = pin(round_id, settings.source, settings.accept_missing)
     code = code_hash(round_id)
     manifest = store.known(round_id, snapshot.fingerprint, code)
     if manifest is not None:
@@ -124,7 +124,7 @@ def _report_progress(
 def describe_version(folder: Path, snapshot: Snapshot, code: str, settings: Settings) -> Manifest:
     """Returns the manifest of a version, its numbers counted from what was written."""
     listed = source_files(folder)
-    content = content_hash((path, sha256) for path, sha256, _ in listed)
+    content = content_hash((path, identifier) for path, identifier, _ in listed)
     return Manifest(
         round_id=snapshot.round_id,
         version_id=version_id(content, code),
@@ -146,12 +146,18 @@ def describe_version(folder: Path, snapshot: Snapshot, code: str, settings: Sett
 
 
 def source_files(folder: Path) -> list[tuple[str, str, int]]:
-    """Returns (path, SHA-256, bytes) of every file that a version was read from."""
+    """Returns (path, content id, bytes) of every file that a version was read from.
+
+    A file that was missing from its copy counts no bytes: its size is unknown.
+    """
     import pyarrow.parquet as pq
 
-    names = ["path", "sha256", "byte_count"]
-    table = pq.read_table(folder / "source_file.parquet", columns=names)
-    return list(zip(*(table.column(name).to_pylist() for name in names), strict=True))
+    names = ["path", "sha256", "git_blob", "byte_count"]
+    rows = pq.read_table(folder / "source_file.parquet", columns=names).to_pylist()
+    return [
+        (row["path"], content_id(row["sha256"], row["git_blob"]), row["byte_count"] or 0)
+        for row in rows
+    ]
 
 
 def row_counts(folder: Path) -> dict[str, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,14 +16,13 @@ PATH_LIMIT = 4096
 
 Kind = Literal["git", "archive", "tree"]
 
+_WITHOUT = " without "
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _COMMIT_SUFFIX = re.compile(r"-([0-9a-f]{7,64})$")
 
 
 class SourceError(GpurankError, ValueError):
     """A source cannot be used; the message says what is wrong, where, and what to do."""
-
-    exit_code = Exit.SOURCE
 
     exit_code = Exit.SOURCE
 
@@ -46,8 +46,10 @@ class Snapshot:
     ``uri`` is a Git URL or an absolute path. ``commit`` is the full commit id. For an archive or
     a folder that does not record one, it is the (possibly abbreviated) id at the end of its name,
     or None. ``fingerprint`` changes whenever the content to read may have changed:
-    ``git:<commit>``, ``sha256:<of the archive file>`` or ``content:<content hash of a tree>``.
-    ``committed_at`` is the time of the commit (UTC, ISO 8601) where it is known before reading.
+    ``git:<commit>``, ``sha256:<of the archive file>`` or ``content:<content hash of a tree>``;
+    of a Git directory that lacks files it also says which. ``committed_at`` is the time of the
+    commit (UTC, ISO 8601) where it is known before reading. ``accept_missing`` lists files that
+    a Git directory lacks as withheld instead of refusing it.
     """
 
     round_id: str
@@ -56,6 +58,20 @@ class Snapshot:
     commit: str | None
     fingerprint: str
     committed_at: str | None = None
+    accept_missing: bool = False
+
+
+def git_fingerprint(commit: str, missing: Sequence[str] = ()) -> str:
+    """Returns the fingerprint of a commit, of which a copy lacks some blobs."""
+    if not missing:
+        return f"git:{commit}"
+    digest = hashlib.sha256("\n".join(missing).encode()).hexdigest()
+    return f"git:{commit}{_WITHOUT}{digest}"
+
+
+def lacks_files(fingerprint: str) -> bool:
+    """Returns whether a fingerprint is of a copy that lacks files."""
+    return _WITHOUT in fingerprint
 
 
 def is_commit(text: str) -> bool:

@@ -41,7 +41,7 @@ def pin(round_id: str, path: Path) -> Snapshot:
     blobs: dict[str, str | None] = {}
     pairs = []
     for file in _read(path):
-        pairs.append((file.path, file.sha256))
+        pairs.append((file.path, file.content_id))
         blobs[file.path] = None if file.withheld_reason else _blob_id(file.data)
     commit = _head_of(git_dir, blobs) if is_repository else commit_in_name(path.name)
     committed_at = commit_time(f"--git-dir={git_dir}", commit) if is_repository and commit else None
@@ -59,7 +59,7 @@ def files(snapshot: Snapshot) -> Iterator[SourceFile]:
     path = Path(snapshot.uri)
     pairs = []
     for file in _read(path):
-        pairs.append((file.path, file.sha256))
+        pairs.append((file.path, file.content_id))
         yield file
     check_contents(snapshot.round_id, (name for name, _ in pairs), _readme_of(path), snapshot.uri)
     if f"content:{content_hash(pairs)}" != snapshot.fingerprint:

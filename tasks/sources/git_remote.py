@@ -20,6 +20,7 @@ from tasks.sources.base import (
     SourceError,
     SourceMissing,
     SourceUnavailable,
+    git_fingerprint,
     is_commit,
 )
 from tasks.sources.git_command import GitFailed, commit_time, local_git, remote_git
@@ -62,7 +63,7 @@ def remote_head(url: str) -> str:
 def pin(round_id: str, url: str) -> Snapshot:
     """Pins a repository by the commit of its default branch; fetches nothing."""
     commit = remote_head(url)
-    return Snapshot(round_id, "git", url, commit, f"git:{commit}")
+    return Snapshot(round_id, "git", url, commit, git_fingerprint(commit))
 
 
 def committed_at(snapshot: Snapshot, cache_dir: Path) -> str | None:

@@ -39,11 +39,14 @@ __all__ = [
 _LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 
 
-def pin(round_id: str, source: str | os.PathLike[str] | None) -> Snapshot:
+def pin(
+    round_id: str, source: str | os.PathLike[str] | None, accept_missing: bool = False
+) -> Snapshot:
     """Returns the round's source as it is now: where, which commit, and a fingerprint.
 
     ``source`` is None (the round's public repository), a Git URL or Git directory, an archive,
-    a checkout, a mirror folder, or any of these with ``{round}`` in it.
+    a checkout, a mirror folder, or any of these with ``{round}`` in it. ``accept_missing`` takes
+    a Git directory that lacks some files: they are listed as withheld.
 
     Raises:
         UnknownRound: the round's name is not ``vX.Y``.
@@ -58,7 +61,7 @@ def pin(round_id: str, source: str | os.PathLike[str] | None) -> Snapshot:
         return checkout.pin(round_id, Path(location.uri))
     if is_remote(location.uri):
         return git_remote.pin(round_id, location.uri)
-    return git_directory.pin(round_id, Path(location.uri))
+    return git_directory.pin(round_id, Path(location.uri), accept_missing)
 
 
 def files(snapshot: Snapshot, cache_dir: Path) -> Iterator[SourceFile]:
@@ -75,7 +78,7 @@ def files(snapshot: Snapshot, cache_dir: Path) -> Iterator[SourceFile]:
     count = size_b = 0
     for file in _files(snapshot, cache_dir):
         count += 1
-        size_b += file.byte_count
+        size_b += file.byte_count or 0
         if count > ENTRY_LIMIT or size_b > TOTAL_LIMIT_B:
             raise SourceError(
                 f"{snapshot.uri} holds more than {ENTRY_LIMIT} files or {TOTAL_LIMIT_B >> 30} GiB, "

@@ -14,6 +14,7 @@ from gpurank.operations.watch_record import Finding, WatchRecord
 from gpurank.settings import Settings
 from gpurank.store.versions import Manifest, Store, StoreError, now
 from tasks.ingest.round import IngestResult
+from tasks.sources.base import lacks_files
 from tasks.sources.resolve import available, is_remote
 from tasks.sources.snapshot import (
     Snapshot,
@@ -122,7 +123,7 @@ def _is_round_unchanged(round_id: str, settings: Settings) -> bool:
     if latest is None:
         return False
     try:
-        fingerprint = pin(round_id, settings.source).fingerprint
+        fingerprint = pin(round_id, settings.source, settings.accept_missing).fingerprint
     except SourceError:
         return False
     read_before = store.known(round_id, fingerprint, code_hash(round_id))
@@ -186,6 +187,8 @@ def _compare(
     if read_before is not None and read_before.version_id == latest.version_id:
         return "unchanged", None
     is_same_commit = snapshot.commit is not None and snapshot.commit == latest.source_commit
+    if is_same_commit and latest.form == "full" and lacks_files(latest.fingerprint):
+        return "changed", "the version in use was read from a copy that lacked files"
     if not is_same_commit and snapshot.fingerprint != latest.fingerprint:
         return "changed", None
     if latest.form == "full" and latest.code_hash != code:

@@ -152,12 +152,12 @@ def write(files: Mapping[str, bytes | SourceFile], round_id: str, folder: Path) 
         for path, file in sorted(files.items())
     ]
     write_round(sources, round_id, folder)
-    content = content_hash((file.path, file.sha256) for file in sources)
+    content = content_hash((file.path, file.content_id) for file in sources)
     manifest = Manifest(
         round_id=round_id, version_id="mini", state="complete", form="full", source_kind="tree",
         source_uri="/mini", source_commit=None, fingerprint="mini", content_hash=content,
         code_hash="mini", taken_at="2030-01-01T00:00:00+00:00", file_count=len(sources),
-        byte_count=sum(file.byte_count for file in sources),
+        byte_count=sum(file.byte_count or 0 for file in sources),
     )  # fmt: skip
     (folder / MANIFEST).write_text(manifest.to_json(), encoding="utf-8")
     return Version(round_id, "mini", folder)

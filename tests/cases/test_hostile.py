@@ -315,9 +315,10 @@ def test_an_unreadable_description_costs_no_score(built: Warehouse, name: str) -
 
 def test_withheld_files_are_errors_and_nothing_is_guessed(built: Warehouse) -> None:
     log_row = built.result(odd("withheld_result_2"))
-    # 30, 31, 33 and 90 were read: 31 and 33 remain, and it is told
-    assert (log_row["run_count"], log_row["score_min"]) == (4, 32)
-    assert {"result_log_withheld", "run_set_incomplete"} <= built.kinds(log_row["result_id"])
+    # A score of the four that were read would not be the result.
+    assert (log_row["run_count"], log_row["score_min"]) == (4, None)
+    assert log_row["score_missing_reason"] == "withheld_result_logs"
+    assert {"result_log_withheld", "score_missing"} <= built.kinds(log_row["result_id"])
     scaling_row = built.result(odd("withheld_scaling"))
     assert (scaling_row["score_min"], scaling_row["unscaled_min"]) == (None, SCORE)
     assert built.result(odd("withheld_power"))["energy_kwh"] is None

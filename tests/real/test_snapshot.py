@@ -87,7 +87,7 @@ def test_recompressed_and_committed_it_has_the_same_content(shared: Path, tmp_pa
     subprocess.run(["git", "-C", str(bare), "config", "pack.window", "0"], check=True)
     subprocess.run(["git", "-C", str(bare), "config", "uploadpack.allowFilter", "true"], check=True)
     hashes = {
-        content_hash((f.path, f.sha256) for f in files(pin("v0.5", where), tmp_path / "cache"))
+        content_hash((f.path, f.content_id) for f in files(pin("v0.5", where), tmp_path / "cache"))
         for where in (source, tree, bare)
     }
     assert len(hashes) == 1

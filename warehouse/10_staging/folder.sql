@@ -27,6 +27,7 @@ SELECT
     rule.benchmark,
     rule.basis AS rule_basis,
     folder.result_log_count,
+    folder.withheld_log_count,
     folder.file_count,
     folder.system_path,
     folder.checker_params,

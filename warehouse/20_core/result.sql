@@ -52,6 +52,7 @@ SELECT
     scaling.scaling_factor,
     folder.checker_params,
     folder.result_log_count,
+    folder.withheld_log_count,
     folder.file_count
 FROM staging.folder AS folder
 JOIN raw.round_version AS version USING (round_id)

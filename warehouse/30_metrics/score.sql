@@ -1,7 +1,9 @@
 -- The score of a result: olympic mean of its run times (metrics.run_set), times the convergence
 -- scaling where the division is closed; a scaled result of no known division has no score. No
 -- score without a reason, and no reason with one.
--- A set that lacks logs has a score while runs remain after the drop, and says so.
+-- A set that lacks logs has a score while runs remain after the drop, and says so. Where a log is
+-- there but was not read (too large, or missing from the copy of the repository) there is none: the
+-- official score is of all of them.
 WITH total AS (
     SELECT result_id, count(*) AS run_count, count(*) FILTER (is_converged) AS converged_run_count
     FROM core.run
@@ -34,6 +36,7 @@ WITH total AS (
         result.division,
         CASE
             WHEN rule.basis = 'unknown' THEN 'unknown_benchmark'
+            WHEN result.withheld_log_count > 0 THEN 'withheld_result_logs'
             WHEN total.run_count IS NULL THEN 'no_logs'
             WHEN olympic.run_minutes IS NULL THEN 'no_converged_run_with_a_time'
             WHEN rule.take_first_converged AND olympic.set_count < rule.runs_required

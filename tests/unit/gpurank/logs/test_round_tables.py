@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from synthetic_logs import log, record, run
 from gpurank.declared.contracts import contract
 from gpurank.declared.rounds import declared_rounds
 from gpurank.logs.round_tables import TABLES, code_hash, read_round
-from gpurank.logs.source_files import SourceFile
+from gpurank.logs.source_files import SourceFile, withheld_as_missing
 from tasks.ingest.raw_tables import write_round
 from tasks.ingest.shipped import referenced_events
 
@@ -230,6 +231,33 @@ def test_files_that_were_withheld_are_named() -> None:
     assert (row["kind"], row["byte_count"], row["sha256"]) == ("withheld", 1 << 30, "0" * 64)
     assert batches["run"].num_rows == 0
     assert "result_log_withheld" in batches["issue"]["kind"].to_pylist()
+
+
+def test_a_folder_whose_logs_are_missing_is_seen_with_them() -> None:
+    """Of five logs two are missing from the copy, and of another folder all."""
+    found = result([10] * 5, "Acme/results/box/resnet")
+    identifier = "ab" * 20
+    lost = [f"Acme/results/box/resnet/result_{n}.txt" for n in (3, 4)]
+    lost += [f"Acme/results/box/bert/result_{n}.txt" for n in range(10)]
+    sources = {path: SourceFile(path, data) for path, data in found.items()}
+    sources |= {path: withheld_as_missing(path, identifier) for path in lost}
+    rounds = declared_rounds()
+    ordered = [sources[path] for path in sorted(sources)]
+    batches = dict(read_round(ordered, rounds.get("v4.0"), rounds))
+    folders = {row["benchmark_folder"]: row for row in batches["folder"].to_pylist()}
+    counts = {
+        name: (row["result_log_count"], row["withheld_log_count"], row["quarantine_reason"])
+        for name, row in folders.items()
+    }
+    assert counts == {"resnet": (3, 2, None), "bert": (0, 10, None)}
+    rows = {row["path"]: row for row in batches["source_file"].to_pylist()}
+    for path in lost:
+        row = rows[path]
+        assert (row["kind"], row["byte_count"], row["sha256"]) == ("withheld", None, None)
+        assert row["git_blob"] == identifier and identifier in row["ignored_reason"]
+    issues = Counter(row["kind"] for row in batches["issue"].to_pylist())
+    assert issues["result_log_withheld"] == 12
+    assert not issues.keys() & {"too_few_runs", "no_result_logs"}
 
 
 def test_undecodable_records_are_counted_and_kept() -> None:

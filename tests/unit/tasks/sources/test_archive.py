@@ -117,7 +117,7 @@ def test_recompressing_keeps_the_content_hash_and_changes_the_fingerprint(tmp_pa
     hashes, prints = set(), set()
     for suffix, data in ((".tar.zst", tar(wrapped(FILES))), (".tgz", tar(wrapped(FILES, "x-1")))):
         path = put(tmp_path, data, suffix)
-        hashes.add(content_hash((file.path, file.sha256) for file in read(path)))
+        hashes.add(content_hash((file.path, file.content_id) for file in read(path)))
         prints.add(pin("v4.0", path).fingerprint)
     expected = content_hash((p, hashlib.sha256(d).hexdigest()) for p, d in FILES.items())
     assert hashes == {expected}

@@ -130,7 +130,7 @@ def test_an_amended_round_fetches_only_what_changed(
 ) -> None:
     cache = tmp_path / "cache"
     old = pin(ROUND, url(remote))
-    before = content_hash((f.path, f.sha256) for f in files(old, cache))
+    before = content_hash((f.path, f.content_id) for f in files(old, cache))
     had = objects(cache)
     write(work, {"Sub/systems/x.json": b'{"a": 1}\n', "README.md": b"new\n"})
     git(work, "add", "-A")
@@ -138,7 +138,7 @@ def test_an_amended_round_fetches_only_what_changed(
     git(work, "push", "-q", "-f", str(remote), "HEAD:published")
     new = pin(ROUND, url(remote))
     assert new.commit == git(work, "rev-parse", "HEAD") != old.commit
-    after = content_hash((f.path, f.sha256) for f in files(new, cache))
+    after = content_hash((f.path, f.content_id) for f in files(new, cache))
     assert before != after
     trees = git(work, "ls-tree", "-r", "-t", "HEAD", "--format=%(objectname)").split()
     allowed = {
@@ -152,7 +152,7 @@ def test_an_amended_round_fetches_only_what_changed(
     assert blob(b'{"a": 1}\n') in fetched
     assert fetched <= allowed
     # The old commit is still at hand, although no branch of the remote has it any more.
-    assert content_hash((f.path, f.sha256) for f in files(old, cache)) == before
+    assert content_hash((f.path, f.content_id) for f in files(old, cache)) == before
 
 
 def test_nothing_is_asked_of_the_remote_when_all_is_at_hand(tmp_path: Path, remote: Path) -> None:
@@ -392,8 +392,43 @@ def test_a_copy_without_some_contents_is_refused(tmp_path: Path, remote: Path) -
     lost = blob(FILES["Sub/results/AS-4124GO-NART/bert/result_0.txt"])
     path = remote / "objects" / lost[:2] / lost[2:]
     path.unlink()
-    with pytest.raises(SourceError, match=r"lacks 1 of the 5 files.*NART/bert.*incomplete copy"):
+    with pytest.raises(SourceError, match=r"lacks 1 of the 5 files.*NART/bert.*--accept-missing"):
         read(remote, tmp_path / "cache")
+
+
+def test_an_accepted_copy_lists_what_it_lacks_and_is_no_complete_one(
+    tmp_path: Path, remote: Path
+) -> None:
+    lost = "Sub/results/AS-4124GO-NART/bert/result_0.txt"
+    identifier = blob(FILES[lost])
+    complete = pin(ROUND, remote, accept_missing=True)
+    assert complete.fingerprint == pin(ROUND, remote).fingerprint
+    before = list(files(complete, tmp_path))
+    (remote / "objects" / identifier[:2] / identifier[2:]).unlink()
+    snapshot = pin(ROUND, remote, accept_missing=True)
+    after = list(files(snapshot, tmp_path))
+    assert [file.path for file in after] == [file.path for file in before]
+    missing = {file.path: file for file in after if file.withheld_reason}
+    assert missing.keys() == {lost}
+    assert missing[lost].withheld_reason == (
+        f"missing from this copy of the repository (Git blob {identifier})"
+    )
+    assert (missing[lost].data, missing[lost].byte_count, missing[lost].sha256) == (b"", None, None)
+    assert snapshot.fingerprint != complete.fingerprint
+    hashes = [content_hash((f.path, f.content_id) for f in found) for found in (before, after)]
+    assert hashes[0] != hashes[1]
+    assert hashes[0] == content_hash(
+        (path, hashlib.sha256(data).hexdigest()) for path, data in FILES.items()
+    )
+
+
+def test_a_copy_without_any_content_is_refused_even_if_missing_files_are_accepted(
+    tmp_path: Path, remote: Path
+) -> None:
+    for data in FILES.values():
+        (remote / "objects" / blob(data)[:2] / blob(data)[2:]).unlink(missing_ok=True)
+    with pytest.raises(SourceError, match=r"holds no file to read of commit"):
+        list(files(pin(ROUND, remote, accept_missing=True), tmp_path))
 
 
 def test_damage_in_a_git_directory_is_named(tmp_path: Path, remote: Path) -> None:
