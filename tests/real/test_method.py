@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import duckdb
 import pytest
-from real.shipped_warehouse import shipped_warehouse
 
 import tasks.method.benchmark
 from gpurank.method.settings import MethodSettings
@@ -16,6 +15,19 @@ pytestmark = pytest.mark.real
 
 # Rounds whose results the expected values were computed from.
 ROUNDS = ("v0.6", "v0.7", "v1.0", "v2.0", "v3.0", "v4.0")
+HISTORY = (
+    "v0.5",
+    *ROUNDS[:3],
+    "v1.1",
+    "v2.0",
+    "v2.1",
+    "v3.0",
+    "v3.1",
+    "v4.0",
+    "v4.1",
+    "v5.0",
+    "v5.1",
+)
 # Probabilities and stability profiles are not what is checked here.
 SETTINGS = MethodSettings(
     selection_bootstraps=100, cluster_bootstraps=10, cluster_counts=(5,), draws=50,
@@ -25,11 +37,44 @@ SETTINGS = MethodSettings(
 
 @pytest.fixture(scope="module")
 def warehouse() -> Iterator[duckdb.DuckDBPyConnection]:
-    """An unpublished warehouse of the shipped facts, with the method's tables for ResNet-50."""
-    con = shipped_warehouse(ROUNDS, "resnet")
+    """The warehouse of the rounds that the expected values were computed from."""
+    with build(ROUNDS) as con:
+        yield con
+
+
+def build(rounds: Sequence[str]) -> duckdb.DuckDBPyConnection:
+    """Returns an unpublished warehouse of shipped facts with the method's tables for ResNet-50."""
+    from gpurank.store.versions import read_manifest
+    from tasks.build.identity import load_identity
+    from tasks.build.load import Version, load_raw
+    from tasks.build.lookups import load_lookups
+    from tasks.build.models import run_layer
+    from tasks.ingest.shipped import shipped
+
+    facts = shipped()
+    if not set(rounds) <= set(facts):
+        pytest.skip(f"the facts of {', '.join(rounds)} do not ship with this checkout")
+    con = duckdb.connect()
+    load_raw(con, [Version(r, read_manifest(facts[r]).version_id, facts[r]) for r in rounds])
+    load_lookups(con)
+    load_identity(con)
+    for layer in ("staging", "core", "metrics"):
+        run_layer(con, layer)
+    con.execute("DELETE FROM metrics.configuration WHERE benchmark <> 'resnet'")
     tasks.method.benchmark.run_method(con, SETTINGS)
-    yield con
-    con.close()
+    return con
+
+
+def test_clusters_of_the_full_history() -> None:
+    """ResNet-50 of all rounds: sizes and medians (minutes) of an independent calculation."""
+    query = (
+        "SELECT member_count, median_score_min FROM analysis.cluster_profile ORDER BY cluster_label"
+    )
+    with build(HISTORY) as con:
+        found = rows(con, query)
+    assert [count for count, _ in found] == [28, 36, 57, 121, 48]
+    medians = [minutes for _, minutes in found]
+    assert medians == pytest.approx([0.61, 5.47, 13.6, 31.07, 61.9], rel=0.005)
 
 
 def rows(con: duckdb.DuckDBPyConnection, query: str, *values: Any) -> list[tuple[Any, ...]]:
