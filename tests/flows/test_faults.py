@@ -278,8 +278,8 @@ def test_a_remote_that_goes_away_in_mid_fetch_changes_nothing(
     remotes.publish("v6.1")
     real, hidden = snapshot.pin, tmp_path / "hidden.git"
 
-    def pin_and_lose(round_id: str, source: Any) -> Any:
-        pinned = real(round_id, source)
+    def pin_and_lose(round_id: str, source: Any, *options: Any) -> Any:
+        pinned = real(round_id, source, *options)
         remotes.bare("v6.1").rename(hidden)
         return pinned
 

@@ -146,18 +146,18 @@ def test_only_a_source_that_did_not_answer_is_asked_again(
     asked: list[str] = []
     real = snapshot.pin
 
-    def pin(round_id: str, source: str | None) -> snapshot.Snapshot:
+    def pin(round_id: str, source: str | None, *options: Any) -> snapshot.Snapshot:
         asked.append(round_id)
         if len(asked) < 2:
             raise snapshot.SourceUnavailable("no answer")
-        return real(round_id, source)
+        return real(round_id, source, *options)
 
     monkeypatch.setattr("tasks.ingest.round.pin", pin)
     monkeypatch.setattr(steps.ingest_round, "retry_delay_seconds", [0, 0])
     ingest("v3.0", str(mirror), str(tmp_path / "home"))
     assert asked == ["v3.0", "v3.0"]
 
-    def absent(round_id: str, source: str | None) -> snapshot.Snapshot:
+    def absent(round_id: str, source: str | None, *options: Any) -> snapshot.Snapshot:
         asked.append(round_id)
         raise snapshot.SourceMissing("not there")
 
