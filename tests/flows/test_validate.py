@@ -59,7 +59,8 @@ def sound() -> Tables:
             {
                 "folder_id": FOLDER, "submitter_folder": "Acme", "system_folder": "box",
                 "benchmark_folder": "resnet", "benchmark_folder_source": "folder",
-                "result_log_count": 5, "withheld_log_count": 0, "file_count": 6, "system_path": SYSTEM,
+                "result_log_count": 5, "withheld_log_count": 0, "file_count": 6,
+                "system_path": SYSTEM,
             }
         ],
         "event": [
