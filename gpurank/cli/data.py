@@ -26,7 +26,9 @@ _ROUND_COLUMNS = {
     "runs": "runs",
     "issues": "issues",
     "failed_versions": "failed",
-    "is_in_warehouse": "published",
+    "is_in_warehouse": "analysed",
+    "published_on": "published on",
+    "state": "state",
 }
 _CHANGE_COLUMNS = {
     "kind": "kind",
@@ -48,12 +50,14 @@ def rounds(form: Form = Format.table, output: Output = None) -> None:
 
     Example: gpurank rounds --format json
     """
-    from gpurank.operations import health
+    from gpurank.operations import freshness, health
 
-    answer = health.rounds(load())
+    settings = load()
+    answer = health.rounds(settings)
+    notes = freshness.footnotes(freshness.freshness_of(settings))
     if form is Format.table:
         answer = answer.cut("source_commit", 12)
-    show(answer, form, output, columns=_ROUND_COLUMNS)
+    show(answer, form, output, notes, _ROUND_COLUMNS)
 
 
 def diff(

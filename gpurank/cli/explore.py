@@ -28,7 +28,9 @@ from gpurank.cli.output.answer import (
     write_parquet,
 )
 from gpurank.cli.output.completion import benchmarks, result_ids
+from gpurank.operations.freshness import footnotes, freshness_of_warehouse
 from gpurank.pages.report.words import describe_stability
+from gpurank.settings import load
 from gpurank.terminal_safety import say
 
 _RANKING_COLUMNS = {
@@ -90,6 +92,9 @@ def top(
             *_warnings(ranking),
             *footnotes_of_ranking(connection, benchmark, ranking),
         ]
+        if form is Format.table:
+            age = freshness_of_warehouse(connection, load())
+            notes += footnotes(age)
     if form is Format.table:
         in_round = "" if pooled else f" -r {ranking.column('round_id')[0]}"
         notes.append(f"Trace a score to its logs: gpurank why -b {benchmark}{in_round} --rank 1")

@@ -10,7 +10,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from gpurank.answers.warehouse import Answer, NoData, ask, open_warehouse
-from gpurank.operations import freshness
+from gpurank.operations import freshness_checks
+from gpurank.operations.freshness import freshness_of
 from gpurank.settings import Settings
 from gpurank.store.claim import CLAIM, LEASE_S
 from gpurank.store.remote import remote_holder
@@ -27,7 +28,11 @@ Row = tuple[str, str, str]
 
 
 def rounds(settings: Settings) -> Answer:
-    """Returns the rounds in the store, one row per round: version in use, source, content.
+    """Returns the rounds of the store and the known ones that it lacks, one row per round.
+
+    A round of the store has its version in use, source and content. ``state``: ``held``,
+    ``missing`` (published and not held) or ``expected`` (announced); ``published_on`` is null where
+    the date is not known, ``expected_on`` is an estimate.
 
     Raises:
         NoData: there is none.
@@ -35,29 +40,35 @@ def rounds(settings: Settings) -> Answer:
     """
     store = Store(settings.raw_dir)
     published = _published(settings)
-    rows = [
-        _round(item, store, published) for name in store.rounds() if (item := store.latest(name))
-    ]
-    if not rows:
+    held = {name: item for name in store.rounds() if (item := store.latest(name))}
+    if not held:
         raise NoData(f"no round has been ingested into {settings.home}; `gpurank run` does")
     columns = (
         "round_id", "version_id", "form", "source_kind", "source_commit", "files", "bytes",
         "folders", "results", "quarantined", "runs", "issues", "failed_versions", "taken_at",
-        "is_in_warehouse",
+        "is_in_warehouse", "state", "published_on", "expected_on",
     )  # fmt: skip
-    types = ("VARCHAR",) * 5 + ("BIGINT",) * 8 + ("VARCHAR", "BOOLEAN")
+    types = ("VARCHAR",) * 5 + ("BIGINT",) * 8 + ("VARCHAR", "BOOLEAN", "VARCHAR", "DATE", "DATE")
+    rows = []
+    for known in freshness_of(settings).rounds:
+        values: tuple[object, ...] = (known.round_id, *(None,) * (len(columns) - 4))
+        if known.round_id in held:
+            values = _round(held[known.round_id], store, published)
+        rows.append((*values, known.state, known.published_on, known.expected_on))
     return Answer(columns, tuple(rows), types, "rounds in the data folder")
 
 
 def examine(settings: Settings, max_age_days: float | None = None) -> Answer:
-    """Returns rows of what was examined, its state (``good``, ``note``, ``bad``) and the finding.
+    """Returns rows of what was examined, its state and the finding.
 
-    ``max_age_days`` makes it bad that no watch ended since.
+    States: ``good``, ``note``, ``behind`` (a published round is missing) and ``bad``.
+    ``max_age_days`` makes it bad that no watch ended since, or that a newer round than those held
+    was published before.
     """
     rows = [*_environment(), *_home(settings), *_lock(settings)]
     rows += [*_claim(settings), *_store(settings)]
     rows += _warehouse(settings)
-    rows += freshness.rows(settings, _published(settings), max_age_days)
+    rows += freshness_checks.rows(settings, _published(settings), max_age_days)
     return Answer(("what", "state", "found"), tuple(rows), ("VARCHAR",) * 3, "doctor")
 
 

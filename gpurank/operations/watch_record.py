@@ -19,6 +19,7 @@ from gpurank.store.versions import write_durably
 
 State = Literal["new", "changed", "unchanged", "absent", "unanswered"]
 TO_INGEST = ("new", "changed")
+AT_SOURCE = (*TO_INGEST, "unchanged")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,11 @@ class WatchRecord:
             for item in self.findings
             if item.state in TO_INGEST and item.round_id not in self.ingested
         )
+
+    @property
+    def at_source(self) -> tuple[str, ...]:
+        """Rounds that the source has."""
+        return tuple(item.round_id for item in self.findings if item.state in AT_SOURCE)
 
     @property
     def unanswered(self) -> tuple[str, ...]:
@@ -113,7 +119,7 @@ def trusted(findings: Sequence[Finding]) -> tuple[Finding, ...]:
 
     A host that is misconfigured or denies everything answers like one without any round.
     """
-    if any(item.state in ("new", "changed", "unchanged") for item in findings):
+    if any(item.state in AT_SOURCE for item in findings):
         return tuple(findings)
     silent = "the source answered for no round at all"
     return tuple(

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from gpurank.answers.warehouse import NoData, open_warehouse
 from gpurank.errors import Exit, GpurankError
+from gpurank.operations.freshness import describe, freshness_of_warehouse
 from gpurank.pages.check import page_faults
 from gpurank.pages.report import GENERATOR
 from gpurank.pages.report.benchmark_page import page_html
@@ -55,11 +56,12 @@ def write_report(settings: Settings, folder: Path, today: date | None = None) ->
     """
     with open_warehouse(settings.warehouse_path) as con:
         all_pages = pages(con)
-    held_rounds = _held_rounds(all_pages, today)
+        held_rounds = _held_rounds(all_pages, today)
+        age = freshness_of_warehouse(con, settings, today, held_rounds)
     shown = [page for page in all_pages if not held_rounds.keys() & _round_ids(page)]
     if not shown:
         raise NoData("every round is held back: " + _listing(held_rounds))
-    texts = _render(shown)
+    texts = _render(shown, describe(age, "shown"))
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in texts.items():
         partial = folder / f".{name}.{os.getpid()}.part"
@@ -85,15 +87,15 @@ def _listing(held_rounds: Mapping[str, date]) -> str:
     return ", ".join(f"{name} until {day.isoformat()}" for name, day in sorted(held_rounds.items()))
 
 
-def _render(shown: Sequence[Page]) -> dict[str, str]:
+def _render(shown: Sequence[Page], age: Sequence[str]) -> dict[str, str]:
     """Returns the text of each file by its name, in the order to be written.
 
     Raises:
         ReportError: a page lacks a footnote or would load something.
     """
-    texts = {page.key.file_name: page_html(page) for page in shown}
+    texts = {page.key.file_name: page_html(page, age) for page in shown}
     # The index comes last, so that it never links a page that is not there yet.
-    texts["index.html"] = index_html(shown)
+    texts["index.html"] = index_html(shown, age)
     for name, text in texts.items():
         if faults := page_faults(text):
             raise ReportError(f"{name} is not written: {'; '.join(faults)}")

@@ -40,10 +40,11 @@ _RANKING_COLUMNS = (
 )
 
 
-def page_html(page: Page) -> str:
+def page_html(page: Page, age: Sequence[str] = ()) -> str:
     """Returns the page as HTML text: one file that needs nothing else.
 
-    The ranking is a plain table in it, so that it reads without scripts too.
+    The ranking is a plain table in it, so that it reads without scripts too. ``age`` says how old
+    the data are, in sentences.
     """
     benchmark = declared_rounds().title(page.key.benchmark)
     where = list_name(page.key, _rounds(page))
@@ -55,6 +56,7 @@ def page_html(page: Page) -> str:
         "benchmark.html",
         title=f"{benchmark}, {where}: ranking table (derived)",
         about=headline(page),
+        age=age,
         navigation=_navigation(page),
         scripts=SCRIPTS,
         generator=GENERATOR,

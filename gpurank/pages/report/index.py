@@ -16,8 +16,8 @@ from gpurank.pages.report.sections import source_link
 from gpurank.pages.report.words import chips_of, system_of
 
 
-def index_html(pages: Sequence[Page]) -> str:
-    """Returns the index of these pages as HTML text."""
+def index_html(pages: Sequence[Page], age: Sequence[str] = ()) -> str:
+    """Returns the index of these pages as HTML text; ``age`` says how old the data are."""
     sources = {source for page in pages for source in page.sources}
     chips = pages[0].lambda_chips
     divisions = {entry["division"] for page in pages for entry in page.entries if entry["division"]}
@@ -32,6 +32,7 @@ def index_html(pages: Sequence[Page]) -> str:
         "index.html",
         title="Rankings of training configurations (derived)",
         about=lead,
+        age=age,
         navigation=[NavigationLink("Rankings", "#lists"), NavigationLink("Rounds", "#rounds")],
         scripts=("index.js",),
         generator=GENERATOR,
