@@ -1,10 +1,10 @@
 """Select, cluster and rank accelerator configurations for deep-learning training.
 
 The Python interface has the names of the commands: ``top``, ``clusters``, ``why``, ``query``,
-``choose``, ``compare``, ``mine`` and ``rounds``. Beside them, ``connect`` opens the warehouse,
+``choose``, ``compare``, ``mine`` and ``rounds``. In addition, ``connect`` opens the warehouse,
 ``table`` reads one table, ``predict`` estimates the time of a system that has no result,
-``check_comparable`` says whether two rounds may be compared, ``footnotes`` returns what has to
-stand below results that are shown, ``load`` and ``Settings`` say where the data are.
+``check_comparable`` says whether two rounds may be compared, ``footnotes`` returns the text
+to print below published results, ``load`` and ``Settings`` say where the data are.
 """
 
 from __future__ import annotations

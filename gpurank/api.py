@@ -141,7 +141,7 @@ def footnotes(
     divisions: Sequence[str] = ("closed",),
     home: str | Path | None = None,
 ) -> tuple[str, ...]:
-    """Returns what has to stand below a table or chart of these results, line by line.
+    """Returns the footnotes for a table or chart of these results, line by line.
 
     Suite and versions, division, benchmark, where and when the rounds were taken from, what is
     derived, the verification and the mark. A frame cannot carry them.
@@ -213,7 +213,7 @@ def check_comparable(
     """Checks that results of a benchmark may be compared between two rounds.
 
     Returns:
-        The warning that belongs beside any such comparison (a soft break), or None.
+        The warning to show with such a comparison (a soft break), or None.
 
     Raises:
         NotComparable: they may not; says why.

@@ -8,7 +8,7 @@ from typing import TextIO
 
 from gpurank.declared.unsafe_text import CONTROL_CHARACTERS
 
-# Lone surrogates stand for the bytes of a file name that are not UTF-8.
+# Lone surrogates represent bytes of a file name that are not UTF-8.
 _CONTROL = re.compile(f"[{CONTROL_CHARACTERS}\ud800-\udfff]")
 
 

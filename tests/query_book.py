@@ -1,4 +1,4 @@
-"""The questions of docs/queries.md: reads them, and writes their answers anew.
+"""Reads the questions of docs/queries.md and rewrites their answers.
 
 ``python tests/query_book.py WAREHOUSE`` rewrites the answers from a warehouse of the shipped
 rounds; look at the difference before it is committed.
@@ -32,7 +32,7 @@ class Question:
 
 
 def questions() -> list[Question]:
-    """Every question of the book, in its order."""
+    """Returns every question of the page, in order."""
     text = BOOK.read_text(encoding="utf-8")
     return [
         Question(found["title"], found["sql"], (found["answer"] or "").strip().strip("`").strip())
@@ -41,7 +41,7 @@ def questions() -> list[Question]:
 
 
 def answer(con: Any, sql: str) -> str:
-    """The rows as the book prints them: a heading, then one line a row, columns lined up."""
+    """Returns rows as the page prints them: a heading, then one line per row, columns aligned."""
     cursor = con.execute(sql)
     heads = [item[0] for item in cursor.description]
     rows = [["" if value is None else str(value) for value in row] for row in cursor.fetchall()]
@@ -53,7 +53,7 @@ def answer(con: Any, sql: str) -> str:
 
 
 def rewritten(con: Any) -> str:
-    """The book with the answers of a warehouse."""
+    """Returns the page with the answers of a warehouse."""
 
     def put(found: re.Match[str]) -> str:
         head = f"## {found['title']}\n{found['text']}```sql\n{found['sql']}```\n"

@@ -74,7 +74,7 @@ def repeated_keys(contract: Contract) -> str:
 def unproven_keys(contract: Contract) -> str:
     """Returns a query of one number: 0 if the order of the rows proves that no key repeats.
 
-    It is 0 if rows of one value in the key's first column stand together and their other key
+    It is 0 if rows of one value in the key's first column are adjacent and their other key
     columns ascend. That needs only the row before, where ``repeated_keys`` has to keep every key.
     Any other number proves nothing. For keys of two or more columns.
     """

@@ -1,4 +1,4 @@
-"""Result folders of a round: each is a result, or has a reason why it is none."""
+"""Result folders of a round: each is a result, or has a reason why it is not."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class PowerFacts:
 
 
 def power_facts(data: bytes, records: Records, name: str) -> PowerFacts | None:
-    """Returns what a power log states; None where the file is no power log.
+    """Returns what a power log states; None if the file is not a power log.
 
     Args:
         data: the file's bytes.

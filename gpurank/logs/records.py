@@ -125,7 +125,7 @@ def _read_plain(data: bytes) -> Records | None:
         return None
     parts = [chunk.partition(b"\n") for chunk in chunks]
     rests = [rest for _, _, rest in parts if rest]
-    # A record of another dialect can only stand between these: one quoted inside a record is part
+    # A record of another dialect can only lie between these: one quoted inside a record is part
     # of it, and one that runs into its end makes it ill-formed.
     if _MARK in head or _MARK in b"\n".join(rests):
         return None

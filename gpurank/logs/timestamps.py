@@ -18,7 +18,7 @@ _PLACEHOLDER_MS = 1e6
 
 
 def clock_doubt(records: Records, number: int) -> str | None:
-    """Returns what is odd about a record's time, beside its neighbours in the file; else None.
+    """Returns what is implausible about a record's time among its neighbours in the file, or None.
 
     Either the time contradicts them: it is more than 10 ms earlier than the record before it or
     than all of the nearest before it, or later than the one after it. Or the record stands alone:

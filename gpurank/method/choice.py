@@ -260,7 +260,7 @@ def _judge(options: Sequence[tuple[Candidate, float]], cost: Cost) -> list[Judge
     for (candidate, amount), time, is_on_front in zip(
         options[1:], times[1:], front[1:].tolist(), strict=True
     ):
-        # Of equal options the first stands for all on the front.
+        # Of equal options, only the first is on the Pareto front.
         is_on_front = is_on_front and time < (fastest.score_min or 0.0)
         extra = amount - amounts[0]
         reason = f"costs {extra:,.1f} {cost.unit} more ({amount / amounts[0] - 1:.1%})"

@@ -1,4 +1,4 @@
-"""Two checks beside selection: grouped permutation importance, and a matched test of hosts.
+"""Two checks that accompany selection: grouped permutation importance, and a matched test of hosts.
 
 Neither selects variables. docs/method.md, section 1.
 """

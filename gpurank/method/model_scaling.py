@@ -1,4 +1,4 @@
-"""Power-law and Amdahl fits of each accelerator model's own scaling, beside the fleet law.
+"""Power-law and Amdahl fits of each accelerator model's own scaling, in addition to the fleet law.
 
 docs/method.md, section 4.
 """

@@ -40,7 +40,7 @@ class Price:
 
     @property
     def basis(self) -> str:
-        """The note to show beside a cost based on this price."""
+        """The note to show with a cost based on this price."""
         where = ", ".join(part for part in (self.provider, self.region) if part)
         return (
             f"{self.per_hour:g} {self.currency} an hour per accelerator on {self.on.isoformat()}, "

@@ -168,7 +168,7 @@ def sweep(settings: Settings) -> int:
 
 
 def push_records(settings: Settings) -> None:
-    """Sends the warehouse and the records beside the versions.
+    """Sends the warehouse and the records other than versions.
 
     Raises:
         StoreError: this process has lost its claim, or the store cannot be reached.

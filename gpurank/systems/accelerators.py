@@ -52,7 +52,7 @@ _COUNT = re.compile(r"^\d+\s*x\s+")
 _WATTS = re.compile(r"\(?(?<![\w.])(\d{2,4})\s?w\b\)?")
 _MEMORY = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)\s?(?:gib|gb|g)\b")
 _WORD = re.compile(r"[a-z0-9.+]+")
-# v0.5 names the slice: tpuv2-512. The number counts cores; it is no other model.
+# v0.5 names the slice: tpuv2-512. The number counts cores and does not name another model.
 SLICE = re.compile(r"\s*tpu[\s-]?v(\d\w?)-(\d+)\s*", re.I)
 # A filed memory may be rounded, or be what the driver leaves free.
 _MEMORY_TOLERANCE = 0.01
@@ -60,7 +60,7 @@ _MEMORY_TOLERANCE = 0.01
 
 @dataclass(frozen=True, slots=True)
 class _Stated:
-    """What a name states: the chip's own name (``key``) and the facts beside it."""
+    """What a name states: the chip's own name (``key``) and the other facts in it."""
 
     key: str
     vendors: frozenset[str]
@@ -240,7 +240,7 @@ def identify_accelerator(
     Args:
         text: the name as filed.
         round_id: the round it was filed in; some spellings mean a model in certain rounds only.
-        memory_gib: memory filed beside the name, GiB; it chooses between variants that the name
+        memory_gib: memory filed with the name, GiB; it chooses between variants that the name
             leaves open, and never contradicts a name that leaves none open.
 
     Returns:

@@ -201,7 +201,7 @@ def _conflicts(tree: Any, text: str) -> list[SystemIssue]:
 
 
 def _as_json(text: str) -> Tree | None:
-    """Returns the tree of a JSON description; None where it is no JSON object."""
+    """Returns the tree of a JSON description; None if it is not a JSON object."""
     dialect: Dialect = "json"
     line = None
     try:

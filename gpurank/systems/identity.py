@@ -224,7 +224,7 @@ def spelling_table(kind: Kind, systems: pl.DataFrame) -> pl.DataFrame:
 def system_accelerators(systems: pl.DataFrame) -> pl.DataFrame:
     """Returns identity.system_accelerator: one row per description, in its order.
 
-    The name decides; where it leaves the variant open, the memory filed beside it does. Columns
+    The name decides; where it leaves the variant open, the memory filed with it does. Columns
     are null where the description names no accelerator, or one that is not known.
     """
     records = []

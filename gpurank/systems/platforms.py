@@ -27,12 +27,12 @@ def _chip_names() -> tuple[re.Pattern[str], dict[str, str]]:
         if len(key) >= _SHORTEST_KEY and key[0].isalpha() and any(map(str.isdigit, key))
     }
     keys = "|".join(sorted(map(re.escape, families), key=len, reverse=True))
-    # A count may stand before the name (8xB200); a letter makes it part of another name.
+    # A count may precede the name (8xB200); a letter makes it part of another name.
     return re.compile(rf"(?:(?<=\dx)|(?<![a-z]))(?:{keys})(?![a-z0-9])"), families
 
 
 def named_families(text: str | None) -> set[str]:
-    """Returns the accelerator families whose names stand in a platform's free text."""
+    """Returns the accelerator families whose names occur in a platform's free text."""
     if text is None or len(text) > LONGEST:
         return set()
     pattern, families = _chip_names()

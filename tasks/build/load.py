@@ -210,7 +210,7 @@ def create_table(
     con.execute(f"CREATE TABLE {table} ({declared.sql_columns})")
     if rows:
         marks = "(" + ", ".join("?" for _ in declared.columns) + ")"
-        # One statement, because executemany would plan each row anew.
+        # One statement, because executemany would plan each row again.
         con.execute(
             f"INSERT INTO {table} VALUES {', '.join([marks] * len(rows))}",  # noqa: S608
             [row[name] for row in rows for name in declared.column_names],

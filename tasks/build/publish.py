@@ -1,4 +1,4 @@
-"""Publish a warehouse: build it beside the one in use, then swap the files.
+"""Publish a warehouse: build it next to the one in use, then swap the files.
 
 Readers keep the file that they opened.
 """

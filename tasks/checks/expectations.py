@@ -137,7 +137,7 @@ def _batch_definition() -> Any:
 
 
 def _exception_message(info: Any) -> str | None:
-    """The message of an exception inside an expectation, which stands at one of two depths."""
+    """The message of an exception inside an expectation, which is at one of two depths."""
     entries = [info] if "raised_exception" in (info or {}) else list((info or {}).values())
     for entry in entries:
         if entry.get("raised_exception"):

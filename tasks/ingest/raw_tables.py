@@ -24,7 +24,7 @@ _ORDERED = {"write_statistics": ["path", "line_number", "record_number"]}
 def write_round(
     files: Iterable[SourceFile], round_id: str, folder: Path, map_chunks: MapChunks = map
 ) -> None:
-    """Reads a round's files and writes every raw table; the same files give the same bytes.
+    """Reads a round's files and writes every raw table; the same files produce the same bytes.
 
     Args:
         files: the round's files in path order.

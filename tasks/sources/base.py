@@ -90,7 +90,7 @@ def check_paths(paths: Sequence[str], where: str) -> None:
 
     Raises:
         SourceError: of two files at one path it is unclear which one counts; a path of unlimited
-            length would be stored beside every record of its file.
+            length would be stored with every record of its file.
     """
     longest = max(map(len, paths), default=0)
     if longest > PATH_LIMIT:

@@ -129,7 +129,7 @@ def _prepare(repository: Path, snapshot: Snapshot) -> Listing:
 
 
 def _create(repository: Path, url: str, settings: Mapping[str, str]) -> None:
-    """Creates an empty bare repository beside its place and moves it there when it is complete."""
+    """Creates an empty bare repository under a temporary name, renamed when it is complete."""
     try:
         repository.parent.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(repository, ignore_errors=True)

@@ -24,7 +24,7 @@ _TITLE = re.compile(
     re.IGNORECASE,
 )
 _TITLE_LINES = 5
-#: A title stands within these first bytes of a README.
+#: A README's title is within these first bytes.
 README_LIMIT_B = 4096
 # Benchmarks of the HPC suite, from its rules (mlcommons/training_policies, hpc_training_rules).
 _HPC_BENCHMARKS = frozenset(

@@ -204,7 +204,7 @@ TABLES = {
             "method",
             "lists",
             "same first",
-            "its first stands at (median)",
+            "rank of its first (median)",
             "Kendall's τ (mean)",
             "reversal rate (mean)",
             "first reversed (mean)",
@@ -248,7 +248,7 @@ TABLES = {
             "median error",
             "coverage of 90 %",
             "by cell",
-            "inside the filed counts",
+            "inside the submitted counts",
             "outside",
         ),
         "select benchmark, cell_count, row_count, median_error, coverage, cell_coverage, "

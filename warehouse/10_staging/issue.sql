@@ -1,4 +1,4 @@
--- Issues of the reader, with the result they touch where they touch one. An issue of a folder
+-- Issues of the reader, with the result that they concern, if any. An issue of a folder
 -- names it as its file; a quarantined folder is no result.
 SELECT
     issue.round_id,

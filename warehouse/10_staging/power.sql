@@ -1,5 +1,5 @@
--- Power logs: mean power behind the supply over each log's own window. A log that states no
--- conversion efficiency counts as measured where it is drawn. A filed estimate is no measurement.
+-- Power logs: mean power after the supply over each log's own window. Power in a log without a
+-- conversion efficiency is taken as measured there. A submitted estimate is not a measurement.
 SELECT
     power.round_id,
     power.folder_id,

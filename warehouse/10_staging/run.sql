@@ -14,7 +14,7 @@ WITH correction AS (
 )
 SELECT
     run.* EXCLUDE (duration_ms, is_converged),
-    -- A clock that cannot be an absolute time still gives true differences.
+    -- A clock that cannot be an absolute time still measures differences correctly.
     CASE
         WHEN run.start_ms BETWEEN bound.low AND bound.high
             THEN make_timestamp((round(run.start_ms) * 1000)::BIGINT)

@@ -1,5 +1,5 @@
 -- Convergence scaling of each result folder. Two files for one folder cannot be read as one factor.
--- The reader refuses factors out of range (gpurank.logs.convergence_scaling), so none comes here.
+-- The reader refuses factors out of range (gpurank.logs.convergence_scaling): there are none here.
 SELECT
     scaling.round_id,
     scaling.folder_id,

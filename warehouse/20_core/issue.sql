@@ -1,5 +1,5 @@
--- Everything odd that is known before the metrics: from the reader, from the identification, and
--- what shows only when both stand side by side.
+-- Every issue that is known before the metrics: from the reader, from identification, and from
+-- comparing the two.
 SELECT round_id, level, kind, message, source_file, line_number, result_id FROM staging.issue
 
 UNION ALL BY NAME

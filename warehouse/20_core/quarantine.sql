@@ -1,4 +1,4 @@
--- Result folders that gave no row, each with its reason: folders seen = results + these.
+-- Result folders without a row in core.result, with their reasons: folders seen = results + these.
 SELECT
     round_id,
     version_id,

@@ -1,6 +1,6 @@
--- One row a result folder: who, what system, which benchmark, and what was filed about it.
--- The division is the system description's; where that files none, the one its logs agree on. One
--- that is filed but cannot be read stays unknown: logs say closed of open results, too.
+-- One row per result folder: submitter, system, benchmark, and what was submitted about it.
+-- The division is the system description's or, if that has none, the one that its logs agree on. A
+-- division that cannot be read stays unknown, because logs of open results say closed, too.
 WITH log_division AS (
     SELECT
         run.round_id,

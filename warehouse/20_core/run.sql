@@ -1,4 +1,4 @@
--- One row a log of a result: its time, outcome, and what its convergence counters say as filed.
+-- One row per log of a result: its time, its outcome, and its convergence counters as submitted.
 SELECT
     folder.result_id,
     run.round_id,

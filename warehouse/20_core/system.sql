@@ -1,4 +1,4 @@
--- One row a system description that a result stands on, or that stands unused.
+-- One row per system description, whether or not a result refers to it.
 SELECT
     system.*,
     used.result_count IS NOT NULL AS is_used,

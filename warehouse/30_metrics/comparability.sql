@@ -1,5 +1,5 @@
--- Which rounds of a benchmark may be compared: one row a benchmark and round with a result.
--- A round that no span covers stands alone. The main span has the most scored closed results.
+-- Which rounds of a benchmark may be compared: one row per benchmark and round with a result.
+-- A round that no span covers is its own span. The main span has the most scored closed results.
 WITH seen AS (
     SELECT
         result.benchmark,
@@ -32,7 +32,7 @@ WITH seen AS (
     FROM total
     GROUP BY benchmark
 ), broken AS (
-    -- A break stands for every later round of its span, not for the next one alone.
+    -- A break applies to every later round of its span, not only to the next one.
     SELECT
         placed.benchmark,
         placed.round_id,

@@ -1,5 +1,5 @@
--- May results of these two rounds be compared? One row a benchmark and ordered pair of loaded
--- rounds, each with itself too, so that any two results of a benchmark find their row by one join.
+-- May results of these two rounds be compared? One row per benchmark and ordered pair of
+-- loaded rounds, each with itself too, so that one join finds the row of any two results.
 WITH pair AS (
     SELECT
         one.benchmark,

@@ -1,5 +1,5 @@
--- The method's input: one row a scored result with every candidate variable. A round whose date is
--- not known stands half a year after the round before it, as rounds are published twice a year.
+-- The method's input: one row per scored result with every candidate variable. A round whose date
+-- is not known is placed half a year after the round before it: there are two rounds a year.
 WITH placed AS (
     SELECT
         round_id,

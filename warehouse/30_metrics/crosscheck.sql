@@ -1,5 +1,5 @@
--- What submissions claim themselves against what we derive: the throughput in their logs, the energy
--- totals beside their power logs. One row a result and quantity; agreeing means inside lookup.bound.
+-- Figures that submissions claim, compared with ours: the throughput in their logs and the energy
+-- totals next to their power logs. One row per result and quantity; they agree within lookup.bound.
 WITH claim AS (
     SELECT
         result_id,

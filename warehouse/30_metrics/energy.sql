@@ -1,5 +1,5 @@
 -- Energy of a result where it was measured: mean over the runs that the score keeps, unscaled.
--- One kept run without a complete set of power logs leaves it without a number.
+-- If one kept run lacks a complete set of power logs, there is no number.
 WITH measured AS (
     SELECT DISTINCT result_id FROM metrics.run_energy
 ), kept AS (

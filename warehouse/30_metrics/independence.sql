@@ -1,5 +1,5 @@
--- Whether a result is a measurement of its own. Fits and votes use independent results only; the
--- list of a round keeps results refiled from earlier rounds and drops copies inside the round.
+-- Whether a result is an independent measurement. Fits use independent results only; the list of
+-- a round keeps results resubmitted from earlier rounds and drops copies within the round.
 WITH run_total AS (
     SELECT
         result_id,

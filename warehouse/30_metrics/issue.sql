@@ -1,5 +1,5 @@
 -- What the metrics found: results without a score or a throughput, logged figures that disagree,
--- measurements that were filed before.
+-- measurements that were submitted before.
 WITH finding AS (
     SELECT result_id, 'error' AS level, 'score_missing' AS kind, score_missing_reason AS detail
     FROM metrics.score

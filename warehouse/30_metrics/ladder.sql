@@ -1,7 +1,7 @@
 -- Clean ladders: results of one round, benchmark, division, submitter, accelerator and software at
 -- different accelerator counts, against the smallest. efficiency = accelerator-minutes of the base
 -- over its own = (throughput per accelerator over the base's: chips that wait) x (scaled samples of
--- the base over its own: extra epochs of a larger batch). Copies inside a round are left out.
+-- the base over its own: extra epochs of a larger batch). Copies within a round are left out.
 WITH member AS (
     SELECT
         result.result_id,

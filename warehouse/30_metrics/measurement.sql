@@ -1,4 +1,4 @@
--- The run hash of each result (its sorted run_start times): equal hash, same measurements.
+-- The run hash of each result (its sorted run_start times): equal hashes, same measurements.
 -- Of several results with one hash in one round the original is, in this order: the one whose
 -- system was the first ever filed with it, the one whose own logs name its system folder, the
 -- shorter submitter and system folder (copies append -power and the like), the first by name.

@@ -1,7 +1,7 @@
 -- What became of systems filed as previews: whether the same submitter filed the accelerator as
 -- available in a later round, at the same count (returned) or only at another (other_scale). A
--- preview announces a system, so any benchmark counts; whether this one was among them is told
--- beside. Null while no later round is loaded.
+-- preview announces a system, so any benchmark counts; another column says whether this one was
+-- among them. Null while no later round is loaded.
 WITH placed AS (
     SELECT result.*, round.round_number
     FROM core.result AS result

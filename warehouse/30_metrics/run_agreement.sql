@@ -1,6 +1,6 @@
--- Runs of one result that do not fit each other: one row a finding. A damaged time or a log of
--- another system is whole in itself and shows only beside its siblings, whose time for a counted
--- sample, step or epoch is nearly the same.
+-- Runs of one result that do not agree: one row per finding. A damaged time or a log of another
+-- system is well-formed, and shows only in comparison with the result's other runs, whose time per
+-- counted sample, step or epoch is nearly the same.
 WITH paced AS (
     SELECT
         result_id,

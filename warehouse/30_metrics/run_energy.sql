@@ -1,6 +1,7 @@
 -- Energy of a run: the mean power of each of its logs over that log's own window, times the run's
--- time. Readings are never clipped by the run's window: the clocks do not agree. Only readings
--- count; a filed estimate of the interconnect stands beside, as does the submitter's own total.
+-- time. Readings are never clipped to the run's window, because the clocks do not agree. Only
+-- readings count; a submitted estimate of the interconnect and the submitter's total have columns
+-- of their own.
 WITH device AS (
     SELECT
         round_id,
@@ -12,7 +13,7 @@ WITH device AS (
         count(*) FILTER (device_kind <> 'total' AND mean_power_w IS NULL
             AND estimated_power_w IS NULL) AS unreadable_log_count,
         list_sum(list(estimated_power_w ORDER BY path)) AS estimated_power_w,
-        -- More than one stated total for a run cannot be told apart.
+        -- If a run has several stated totals, it is unclear which one counts.
         CASE WHEN count(*) FILTER (device_kind = 'total') = 1
             THEN max(energy_j) FILTER (device_kind = 'total')
         END AS total_j

@@ -1,4 +1,4 @@
--- Where each measurement was first filed: runs of equal start, stop and quality are one.
+-- Where each measurement was first submitted: runs of equal start, stop and quality are one.
 SELECT
     run.result_id,
     run.file,

@@ -1,6 +1,6 @@
 -- Samples that each run processed until it converged, from the counter of its deciding evaluation.
--- lookup.samples says what that counter means in which rounds; where it says nothing, or the
--- counter has no value that it covers, there is no number but a reason.
+-- lookup.samples says what that counter means in which rounds; where it has no entry, or
+-- the counter has no value that an entry covers, there is a reason instead of a number.
 WITH candidate AS (
     SELECT
         run.result_id,

@@ -1,6 +1,6 @@
--- Throughput of each run beside the one its log claims, and their ratio as a check.
+-- Throughput of each run, the one that its log claims, and their ratio as a check.
 -- A log without a figure but with a step time claims batch over step time. A figure is per system unless lookup.logged_unit says otherwise; where submissions differ
--- ("either"), the reading that lies nearer to the derived one is taken and named.
+-- ("either"), the meaning that is closer to the derived value is used, and recorded.
 WITH figure AS (
     SELECT
         run.result_id,

@@ -1,6 +1,7 @@
 -- Throughput of a result: mean samples to converge of the runs that the score keeps, over their
--- mean run time. The convergence scaling does not enter: it makes no machine slower. It enters the
--- scaled epochs, so that accelerator-minutes = scaled samples / (60 x throughput per accelerator).
+-- mean run time. The convergence scaling is not applied, because it makes no machine slower; it is
+-- applied to the scaled epochs, so that
+-- accelerator-minutes = scaled samples / (60 x throughput per accelerator).
 WITH kept AS (
     SELECT
         run_set.result_id,

@@ -1,5 +1,5 @@
--- The worst issue that touches a result, its system description or one of its logs: errors before
--- warnings before notes, then by kind, file and line. What no issue touches has no row.
+-- The worst issue that concerns a result, its system description or one of its logs: errors before
+-- warnings before notes, then by kind, file and line. A result without issues has no row.
 WITH found AS (
     SELECT round_id, level, kind, source_file, line_number, message, result_id FROM core.issue
     UNION ALL BY NAME

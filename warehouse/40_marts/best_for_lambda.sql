@@ -1,4 +1,4 @@
--- Which entry of a list is the single best at which price of waiting.
+-- Which entry of a list is the single best at each price of waiting.
 SELECT
     ranking.scope,
     CASE WHEN ranking.scope = 'round' THEN ranking.round_id END AS list_round_id,

@@ -1,4 +1,4 @@
--- The cluster of each configuration that the clusters were made of.
+-- The cluster of each configuration that was clustered.
 SELECT
     cluster.benchmark, cluster.result_id, cluster.cluster_label, result.round_id, profile.name
 FROM analysis.cluster AS cluster

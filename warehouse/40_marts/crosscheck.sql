@@ -1,4 +1,4 @@
--- What submissions claim themselves against what we derive, and why where the two disagree.
+-- Figures that submissions claim, compared with ours, and why they disagree where they do.
 SELECT
     crosscheck.result_id, result.round_id, result.benchmark, crosscheck.quantity,
     crosscheck.compared_run_count, crosscheck.disagreeing_run_count, crosscheck.ratio_low,

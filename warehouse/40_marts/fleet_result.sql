@@ -1,4 +1,4 @@
--- Each result beside the fleet law fitted without it; an outlier is a place to look.
+-- Each result compared with the fleet law fitted without it; an outlier is worth checking.
 SELECT
     fleet.benchmark, fleet.result_id, result.round_id, result.submitter, result.system_name,
     result.accelerator, result.accelerator_count, result.score_min, result.accelerator_minutes,

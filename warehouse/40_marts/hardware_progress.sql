@@ -1,5 +1,6 @@
--- What an accelerator generation gained: the fastest entry with 8 accelerators of each family in
--- one round, beside the family before it of the same maker and form, on the same day's software.
+-- Gains of an accelerator generation: the fastest entry with 8 accelerators of each family in
+-- one round, compared with the previous family of the same maker and form, with the software of
+-- the same round.
 WITH best AS (
     SELECT
         entry.benchmark, entry.round_id, result.accelerator_vendor, entry.is_socketed,

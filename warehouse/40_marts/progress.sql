@@ -1,4 +1,4 @@
--- Software beside hardware, one row a benchmark that either can be measured on.
+-- Gains from software and from hardware, one row per benchmark where either can be measured.
 WITH software AS (
     SELECT
         benchmark,

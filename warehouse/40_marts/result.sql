@@ -1,5 +1,5 @@
--- One row a result folder: who filed what on which system, how long training took, and everything
--- derived from it.
+-- One row per result folder: who submitted what on which system, how long training took, and
+-- everything derived from it.
 SELECT
     result.round_id,
     result.submitter_folder,

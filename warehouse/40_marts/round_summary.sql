@@ -1,4 +1,4 @@
--- One row a loaded round: what it holds and how much of it became a number.
+-- One row per loaded round: what it holds and how much of it has a score.
 WITH result_total AS (
     SELECT
         round_id,

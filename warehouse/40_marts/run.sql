@@ -1,4 +1,4 @@
--- One row a log of a result, with the lines that its facts stand on.
+-- One row per log of a result, with the lines that its values were read from.
 SELECT
     run.result_id,
     run.round_id,

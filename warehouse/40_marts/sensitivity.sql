@@ -1,4 +1,4 @@
--- What other multi-criteria methods put first, and how often they reverse, beside the ranking.
+-- What other multi-criteria methods rank first, and how often they reverse, compared with ours.
 SELECT
     sensitivity.scope, sensitivity.round_id, sensitivity.benchmark, sensitivity.method,
     sensitivity.entry_count, sensitivity.first_result_id, result.submitter AS first_submitter,

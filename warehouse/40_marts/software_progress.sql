@@ -1,4 +1,4 @@
--- What software alone gained: the same submitter, accelerator, count and host CPU measured anew in
+-- Gains from software alone: the same submitter, accelerator, count and host CPU measured again in
 -- the next loaded round of the benchmark; of several such systems in a round the fastest.
 WITH place AS (
     SELECT

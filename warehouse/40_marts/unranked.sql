@@ -1,4 +1,4 @@
--- Results that a ranking leaves out, each with its reason: of its own round's list, and of the
+-- Results that a ranking leaves out, each with its reason: its own round's list, and the
 -- pooled one, which takes each measurement once and one comparable span only.
 WITH own AS (
     SELECT

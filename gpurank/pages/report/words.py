@@ -22,7 +22,7 @@ def list_name(key: PageKey, rounds: Sequence[str]) -> str:
 
 
 def system_of(entry: Row) -> str:
-    """Returns ``Oracle 8xBM.GPU.H100.8``; a name that begins with its submitter stands alone."""
+    """Returns ``Oracle 8xBM.GPU.H100.8``; a name that begins with its submitter is shown alone."""
     submitter, name = entry["submitter"] or "unknown submitter", str(entry["system_name"])
     return name if name.lower().startswith(f"{submitter.lower()} ") else f"{submitter} {name}"
 
@@ -30,7 +30,7 @@ def system_of(entry: Row) -> str:
 def chips_of(entry: Row) -> str:
     """Returns ``64 × H100 SXM5 80GB``; the accelerator as filed where its model is unresolved.
 
-    The note that a superchip is counted by its GPUs is dropped beside a count of accelerators.
+    The note that a superchip is counted by its GPUs is dropped next to a count of accelerators.
     """
     model = str(entry["accelerator"] or entry.get("accelerator_reported") or "accelerator")
     return f"{count(entry['accelerator_count'])} × {model.replace(' (per GPU)', '')}"
