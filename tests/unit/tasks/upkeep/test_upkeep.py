@@ -12,7 +12,7 @@ import pytest
 
 from flows.console import Console, set_console
 from flows.progress import JsonLines
-from gpurank.operations import freshness
+from gpurank.operations import freshness_checks
 from gpurank.operations import watch_record as watching
 from gpurank.operations.watch_record import Finding, WatchRecord
 from gpurank.settings import Settings
@@ -80,7 +80,7 @@ def test_a_damaged_warehouse_stops_pruning(tmp_path: Path) -> None:
 
 
 def states(settings: Settings, days: float | None = None) -> dict[str, str]:
-    return {what: state for what, state, _ in freshness.rows(settings, {}, days)}
+    return {what: state for what, state, _ in freshness_checks.rows(settings, {}, days)}
 
 
 def test_an_old_watch_is_noted_and_bad_only_for_who_asks(tmp_path: Path) -> None:
@@ -90,20 +90,22 @@ def test_an_old_watch_is_noted_and_bad_only_for_who_asks(tmp_path: Path) -> None
     ended = (datetime.now(UTC) - timedelta(days=10)).isoformat()
     findings = (Finding("v6.1", "new"), Finding("v7.0", "unanswered", message="no"))
     watching.write(settings.watch_path, WatchRecord(ended, ended, "r", False, findings))
-    expected = {"last watch": "note", "not answered": "note", "rounds behind": "note"}
+    expected = {"last watch": "note", "not answered": "note", "new bytes": "behind"}
     assert states(settings) == expected
     assert states(settings, 9) == expected | {"last watch": "bad"}
     assert states(settings, 11)["last watch"] == "good"
     later = (datetime.now(UTC) + timedelta(days=2)).isoformat()
     watching.write(settings.watch_path, WatchRecord(later, later, "r", True))
-    assert states(settings) == {"clock": "note", "last watch": "good", "rounds behind": "good"}
+    assert states(settings) == {"clock": "note", "last watch": "good"}
 
 
 def test_a_warehouse_of_other_versions_is_noted(tmp_path: Path) -> None:
     settings = Settings(tmp_path)
     add(Store(settings.raw_dir), "a", 1)
     for version, expected in (("a-1", "good"), ("b-1", "note")):
-        found = {what: state for what, state, _ in freshness.rows(settings, {"v9.9": version})}
+        found = {
+            what: state for what, state, _ in freshness_checks.rows(settings, {"v9.9": version})
+        }
         assert found["warehouse age"] == expected
 
 
