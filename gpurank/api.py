@@ -23,6 +23,8 @@ from gpurank.answers.explain import Explanation
 from gpurank.answers.notes import footnotes_of
 from gpurank.answers.placing import mine
 from gpurank.answers.warehouse import Answer, NoData, QueryError, nearest
+from gpurank.declared.rounds import round_order
+from gpurank.operations.freshness import freshness_of_warehouse
 from gpurank.settings import Settings, load
 
 if TYPE_CHECKING:
@@ -104,13 +106,22 @@ def rounds(home: str | Path | None = None) -> pl.DataFrame:
     """Returns the rounds in the warehouse, one row per round, oldest first.
 
     ``round_id``, ``version_id``, ``source_commit`` (null: the source has none), ``result_count``,
-    ``scored_count``, ``file_count``, ``byte_count`` (bytes) and ``taken_at`` (UTC).
+    ``scored_count``, ``file_count``, ``byte_count`` (bytes), ``taken_at`` (UTC), ``published_on``
+    (null: not known) and ``newer_not_held``: the rounds that are published, newer than this one
+    and not in the warehouse, as far as this version of gpurank and the last watch know.
 
     Raises:
         NoData: there is no warehouse yet.
     """
     with _connected(home) as connection:
-        return _frame(reading.rounds(connection))
+        frame = _frame(reading.rounds(connection))
+        freshness = freshness_of_warehouse(connection, load(home=home))
+    missing = [known.round_id for known in freshness.missing]
+    newer = [
+        [name for name in missing if round_order(name) > round_order(round_id)]
+        for round_id in frame["round_id"]
+    ]
+    return frame.with_columns(pl.Series("newer_not_held", newer, dtype=pl.List(pl.String)))
 
 
 def top(

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpurank.answers.sandbox import CONFIG, bounded
-from gpurank.declared.rounds import round_order
+from gpurank.declared.rounds import declared_rounds, round_order
 from gpurank.errors import Exit, GpurankError
 
 if TYPE_CHECKING:
@@ -203,7 +203,9 @@ def ranking(
     if not answer.rows:
         raise NoData(f"nothing of {benchmark} is ranked over all rounds; give --round")
     where = "all comparable rounds" if pooled else rounds[0]
-    return replace(answer, title=f"{benchmark}, {where}: ranking table (derived)")
+    return replace(
+        add_publication_dates(answer), title=f"{benchmark}, {where}: ranking table (derived)"
+    )
 
 
 _RANKING = """
@@ -295,7 +297,7 @@ def predictions(
 
 def rounds(con: DuckDBPyConnection) -> Answer:
     """Returns what the warehouse holds, one row per round."""
-    return ask(
+    answer = ask(
         con,
         "select v.round_id, v.version_id, v.source_commit, s.result_count, s.scored_count, "
         "v.file_count, v.byte_count, v.taken_at "
@@ -304,6 +306,21 @@ def rounds(con: DuckDBPyConnection) -> Answer:
         "from marts.result group by round_id) s using (round_id) "
         "order by try_cast(string_split(v.round_id[2:], '.') as integer[])",
         title="rounds in the warehouse",
+    )
+    return add_publication_dates(answer)
+
+
+def add_publication_dates(answer: Answer) -> Answer:
+    """Returns an answer with a last column ``published_on``, the date of each row's round.
+
+    Null where the date is not known.
+    """
+    days = [declared_rounds().get(name).published_on for name in answer.column("round_id")]
+    return replace(
+        answer,
+        columns=(*answer.columns, "published_on"),
+        rows=tuple((*row, day) for row, day in zip(answer.rows, days, strict=True)),
+        types=(*answer.types, "DATE"),
     )
 
 

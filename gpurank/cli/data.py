@@ -5,19 +5,23 @@ Each imports what it alone needs inside, so that the other commands start quickl
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from gpurank.answers.notes import footnotes
-from gpurank.cli.options import Form, Output
-from gpurank.cli.output.answer import Format, show
+from gpurank.cli.options import Form, Output, warehouse
+from gpurank.cli.output.answer import Format, redirect_to, show
 from gpurank.declared.rounds import round_order
 from gpurank.errors import Exit
 from gpurank.settings import load
+from gpurank.terminal_safety import say
 
 _ROUND_COLUMNS = {
     "round_id": "round",
+    "state": "state",
+    "published_on": "published on",
     "version_id": "version",
     "form": "form",
     "source_commit": "commit",
@@ -27,9 +31,8 @@ _ROUND_COLUMNS = {
     "issues": "issues",
     "failed_versions": "failed",
     "is_in_warehouse": "analysed",
-    "published_on": "published on",
-    "state": "state",
 }
+_ROUND_DROP = ("failed", "quarantined", "form", "commit", "runs", "issues")
 _CHANGE_COLUMNS = {
     "kind": "kind",
     "subject_id": "what",
@@ -46,18 +49,22 @@ def register(app: typer.Typer) -> None:
 
 
 def rounds(form: Form = Format.table, output: Output = None) -> None:
-    """List the rounds in the data folder: version, commit, results, quarantined, published or not.
+    """List the rounds in the data folder, and the known rounds that it lacks.
+
+    State: held; missing (published and not held); expected (announced, not known to be published).
 
     Example: gpurank rounds --format json
     """
-    from gpurank.operations import freshness, health
+    from gpurank.operations import health
+    from gpurank.operations.freshness import footnotes as freshness_notes
+    from gpurank.operations.freshness import freshness_of
 
     settings = load()
     answer = health.rounds(settings)
-    notes = freshness.footnotes(freshness.freshness_of(settings))
     if form is Format.table:
         answer = answer.cut("source_commit", 12)
-    show(answer, form, output, notes, _ROUND_COLUMNS)
+    notes = freshness_notes(freshness_of(settings))
+    show(answer, form, output, notes, _ROUND_COLUMNS, _ROUND_DROP)
 
 
 def diff(
@@ -133,19 +140,53 @@ def doctor(
     output: Output = None,
     max_age: Annotated[
         float | None,
-        typer.Option(help="Fail if the last watch is older than this many days.", min=0),
+        typer.Option(
+            help="Fail if the last watch, or a newer round that is not held, is older than this "
+            "many days.",
+            min=0,
+        ),
+    ] = None,
+    round_id: Annotated[
+        str | None,
+        typer.Option(
+            "--round",
+            "-r",
+            help="Instead, print the lines that this round lacks in the declared files.",
+        ),
     ] = None,
 ) -> None:
     """Check the installation and the data folder: versions, space, lock, store, age, warehouse.
 
-    Exit code 7 if any check is bad, so that a monitor can call it.
+    Exit code 7 if any check is bad, so that a monitor can call it. A published round that is not
+    held is "behind", which is bad only with --max-age.
 
     Example: gpurank doctor
     Example: gpurank doctor --json --max-age 9
+    Example: gpurank doctor --round v5.0
     """
     from gpurank.operations import health
+    from gpurank.operations.freshness import freshness_of
 
-    answer = health.examine(load(), max_age)
-    show(answer, form, output)
+    if round_id is not None:
+        _show_missing_lines(round_id, form, output)
+        return
+    settings = load()
+    answer = health.examine(settings, max_age)
+    command = freshness_of(settings).command if "behind" in answer.column("state") else ""
+    notes = [f"To get the missing rounds: {command}"] if command else []
+    show(answer, form, output, notes)
     if "bad" in answer.column("state"):
         raise typer.Exit(Exit.STORAGE)
+
+
+def _show_missing_lines(round_id: str, form: Format, output: Path | None) -> None:
+    """Prints the lines that a round lacks in the declared files, as text to paste or as rows."""
+    from gpurank.operations import missing_lines
+
+    with warehouse() as connection:
+        lines = missing_lines.read(connection, round_id)
+    if form is not Format.table:
+        show(missing_lines.answer(lines), form, output)
+        return
+    with redirect_to(output):
+        say(missing_lines.text(round_id, lines))

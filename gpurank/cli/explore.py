@@ -28,7 +28,8 @@ from gpurank.cli.output.answer import (
     write_parquet,
 )
 from gpurank.cli.output.completion import benchmarks, result_ids
-from gpurank.operations.freshness import footnotes, freshness_of_warehouse
+from gpurank.operations.freshness import footnotes as freshness_notes
+from gpurank.operations.freshness import freshness_of_warehouse
 from gpurank.pages.report.words import describe_stability
 from gpurank.settings import load
 from gpurank.terminal_safety import say
@@ -37,6 +38,7 @@ _RANKING_COLUMNS = {
     "rank": "rank",
     "tie_group": "tie",
     "round_id": "round",
+    "published_on": "published on",
     "submitter": "submitter",
     "system_name": "system",
     "accelerator": "accelerator",
@@ -49,7 +51,7 @@ _RANKING_COLUMNS = {
     "refiled_from": "refiled from",
 }
 # The first columns to go on a narrow terminal; accelerator, count and availability stay longest.
-_RANKING_DROP = ("cluster", "tie", "acc.-min", "refiled from")
+_RANKING_DROP = ("cluster", "tie", "acc.-min", "refiled from", "published on")
 _CLUSTER_COLUMNS = {
     "cluster_label": "cluster",
     "name": "name",
@@ -92,18 +94,17 @@ def top(
             *_warnings(ranking),
             *footnotes_of_ranking(connection, benchmark, ranking),
         ]
-        if form is Format.table:
-            age = freshness_of_warehouse(connection, load())
-            notes += footnotes(age)
+        if form is Format.table and as_of is None:
+            # A ranking of a past date is old by intention.
+            notes += freshness_notes(freshness_of_warehouse(connection, load()))
     if form is Format.table:
         in_round = "" if pooled else f" -r {ranking.column('round_id')[0]}"
         notes.append(f"Trace a score to its logs: gpurank why -b {benchmark}{in_round} --rank 1")
-    has_refiled = any(ranking.column("refiled_from"))
-    columns = {
-        name: heading
-        for name, heading in _RANKING_COLUMNS.items()
-        if has_refiled or name != "refiled_from"
-    }
+    hidden = set() if any(ranking.column("refiled_from")) else {"refiled_from"}
+    if not pooled:
+        # Every row would have the same date.
+        hidden.add("published_on")
+    columns = {name: text for name, text in _RANKING_COLUMNS.items() if name not in hidden}
     show(ranking, form, output, notes, columns, _RANKING_DROP)
 
 

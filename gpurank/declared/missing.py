@@ -93,8 +93,13 @@ def missing_declarations(
     round_id: str, runs: Iterable[SeenRun], counted: Iterable[str], rounds: Rounds
 ) -> str:
     """Returns :func:`missing_lines` as text to paste; empty where nothing is missing."""
+    return paste_text(missing_lines(round_id, runs, counted, rounds))
+
+
+def paste_text(lines: Iterable[MissingLine]) -> str:
+    """Returns missing lines as text to paste; empty where there are none."""
     blocks: dict[tuple[str, str], list[str]] = {}
-    for missing in missing_lines(round_id, runs, counted, rounds):
+    for missing in lines:
         block = blocks.setdefault((missing.path, missing.place), [])
         if missing.check:
             block.append(f"# check first: {missing.check}")

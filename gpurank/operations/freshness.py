@@ -196,6 +196,16 @@ def describe(freshness: Freshness, word: str = "held") -> tuple[str, ...]:
     )
 
 
+def page_sentences(freshness: Freshness) -> tuple[str, ...]:
+    """Returns how old a report is in sentences, with the day on which this was so.
+
+    A page stays as it was written, so it says of which day it speaks.
+    """
+    command = freshness.command and f"To get {_them(freshness.missing)}: {freshness.command}"
+    sentences = (f"As of {day_text(freshness.today)}:", *describe(freshness, "shown"), command)
+    return tuple(filter(None, sentences))
+
+
 def footnotes(freshness: Freshness) -> tuple[str, ...]:
     """Returns two lines for below a table: what is held and missing, and what comes next."""
     newest, missing = describe_newest(freshness, "held"), _missing_sentence(freshness, "held")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from gpurank.answers.warehouse import NoData, open_warehouse
 from gpurank.errors import Exit, GpurankError
-from gpurank.operations.freshness import describe, freshness_of_warehouse
+from gpurank.operations.freshness import freshness_of_warehouse, page_sentences
 from gpurank.pages.check import page_faults
 from gpurank.pages.report import GENERATOR
 from gpurank.pages.report.benchmark_page import page_html
@@ -61,7 +61,7 @@ def write_report(settings: Settings, folder: Path, today: date | None = None) ->
     shown = [page for page in all_pages if not held_rounds.keys() & _round_ids(page)]
     if not shown:
         raise NoData("every round is held back: " + _listing(held_rounds))
-    texts = _render(shown, describe(age, "shown"))
+    texts = _render(shown, page_sentences(age))
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in texts.items():
         partial = folder / f".{name}.{os.getpid()}.part"

@@ -20,6 +20,7 @@ from gpurank.pages.report.words import (
     describe_stability,
     headline,
     list_name,
+    month_of,
     site_of,
     system_of,
 )
@@ -93,6 +94,7 @@ def page_html(page: Page, age: Sequence[str] = ()) -> str:
         issues=sections.issues(page),
         rounds_read=sections.rounds_read(page),
         chips_of=chips_of,
+        month_of=month_of,
         describe_cluster=describe_cluster,
         shape_of=charts.shape_of,
         site_of=site_of,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from gpurank.declared.rounds import declared_rounds
 from gpurank.pages.numbers import count, number, percent, plural, share, short
 from gpurank.pages.report.data import Page, PageKey, Row
 
@@ -34,6 +35,12 @@ def chips_of(entry: Row) -> str:
     """
     model = str(entry["accelerator"] or entry.get("accelerator_reported") or "accelerator")
     return f"{count(entry['accelerator_count'])} × {model.replace(' (per GPU)', '')}"
+
+
+def month_of(round_id: str) -> str:
+    """Returns the month in which a round was published: ``November 2025``."""
+    published_on = declared_rounds().get(round_id).published_on
+    return f"{published_on:%B %Y}" if published_on else "date not known"
 
 
 def site_of(entry: Row) -> str:
