@@ -246,6 +246,8 @@ def _held_back_sentence(freshness: Freshness) -> str:
 
 def _missing_sentence(freshness: Freshness, word: str) -> str:
     if not freshness.missing:
+        if freshness.held_back:
+            return ""
         return f"Every round that is known to be published is {word}."
     verb = "is" if len(freshness.missing) == 1 else "are"
     return f"{list_rounds(freshness.missing)} {verb} published and not {word}."
