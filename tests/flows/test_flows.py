@@ -56,6 +56,7 @@ def stamps(home: Path) -> dict[str, int]:
     }
 
 
+@pytest.mark.slow
 def test_two_homes_give_the_same_versions_marts_and_right_numbers(
     mirror: Path, tmp_path: Path
 ) -> None:
@@ -109,6 +110,7 @@ def test_a_changed_round_gets_a_new_version_beside_the_old(mirror: Path, tmp_pat
     assert (back["version_id"], back["state"]) == (old["version_id"], "unchanged")
 
 
+@pytest.mark.slow
 def test_a_poisoned_round_is_reported_and_the_others_complete(mirror: Path, tmp_path: Path) -> None:
     from flows.errors import RoundsFailed
 
@@ -181,6 +183,7 @@ def test_a_flow_refuses_a_held_folder_and_changes_nothing(mirror: Path, tmp_path
         assert sorted(home.rglob("*")) == before
 
 
+@pytest.mark.slow
 def test_artifacts_are_there_for_people(mirror: Path, tmp_path: Path) -> None:
     from prefect.client.orchestration import get_client
 

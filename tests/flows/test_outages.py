@@ -78,7 +78,15 @@ def contents(home: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    "how", ["403", "401", "404", "410", "429", "500", "503", "login", "cut", "silent"]
+    "how",
+    [
+        "404",
+        "503",
+        *(
+            pytest.param(how, marks=pytest.mark.slow)
+            for how in ("401", "403", "410", "429", "500", "login", "cut", "silent")
+        ),
+    ],
 )
 def test_no_outage_withdraws_anything(
     how: str,

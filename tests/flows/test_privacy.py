@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 from synthetic_logs import run
 
-pytestmark = pytest.mark.flow
+pytestmark = [pytest.mark.flow, pytest.mark.slow]
 
 NAME = "Quilla{}"
 ADDRESS = "{}.quilla@example.org"

@@ -16,6 +16,8 @@ from gpurank.settings import Settings, load
 from gpurank.store.versions import Store
 from tasks.ingest.round import ingest_round
 
+pytestmark = pytest.mark.slow
+
 
 def made(home: Path, mirror: Path) -> Settings:
     """A warehouse of two rounds, each read by a run of its own, and analyzed by a third."""

@@ -124,6 +124,7 @@ def test_nothing_but_the_warehouse_is_reached(
         "from generate_series(1, 1000000000000)",
     ],
 )
+@pytest.mark.slow
 def test_a_statement_without_end_is_ended(home: Path, sql: str) -> None:
     code, told, seconds = ask(home, sql)
     assert code == 2
@@ -141,6 +142,7 @@ def test_a_statement_without_end_is_ended(home: Path, sql: str) -> None:
         ("select repeat('x', 60000) || i from marts.t", "csv"),
     ],
 )
+@pytest.mark.slow
 def test_a_statement_that_wants_all_memory_is_refused(home: Path, sql: str, form: str) -> None:
     code, told, _ = ask(home, sql, seconds=20, form=form)
     assert code == 2

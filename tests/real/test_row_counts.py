@@ -14,6 +14,8 @@ from gpurank.settings import load
 from tasks.ingest import shipped
 from tools.row_counts import count_rows
 
+pytestmark = pytest.mark.slow
+
 
 def read_declared_counts() -> dict[tuple[str, str], int]:
     text = files("expectations").joinpath("row_counts.csv").read_text(encoding="utf-8")

@@ -12,7 +12,7 @@ import pytest
 
 from tasks.sources.snapshot import available, content_hash, files, pin
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.slow]
 
 # Files below results/ and systems/ of each archive, counted with tar itself; commits as published
 # with the archives.
