@@ -17,7 +17,7 @@ from gpurank.answers.notes import footnotes
 from gpurank.answers.warehouse import Answer
 from gpurank.cli.output.answer import Format
 from gpurank.cli.output.completion import benchmarks, round_names
-from gpurank.settings import load
+from gpurank.settings import DEFAULT_LAMBDA, load
 from gpurank.store.history import moment
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def footnotes_of(
     """Returns the footnotes of results shown; λ is the warehouse's own unless it is given."""
     if lambda_chips is None:
         ranked = reading.ask(connection, "select max(lambda_chips) as chips from marts.ranking")
-        lambda_chips = ranked.column("chips")[0] or 8.0
+        lambda_chips = ranked.column("chips")[0] or DEFAULT_LAMBDA
     sources = reading.ask(
         connection,
         "select distinct v.round_id, v.source_commit, v.taken_at::varchar from raw.round_version v "

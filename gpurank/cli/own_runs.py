@@ -11,6 +11,7 @@ from gpurank.cli.options import Form, Output, Round, footnotes_of, warehouse
 from gpurank.cli.output.answer import Format, print_footnotes, redirect_to, show, write_json
 from gpurank.cli.output.completion import accelerators as accelerator_names
 from gpurank.cli.output.completion import benchmarks
+from gpurank.settings import DEFAULT_LAMBDA
 from gpurank.terminal_safety import say
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def mine(
     lambda_chips: Annotated[
         float,
         typer.Option("--lambda", help="Value of a minute of waiting, in chips.", min=0.001),
-    ] = 8.0,
+    ] = DEFAULT_LAMBDA,
     form: Form = Format.table,
     output: Output = None,
 ) -> None:

@@ -28,7 +28,7 @@ from gpurank.pages.export_metadata import (
     describe_column,
     origin_records,
 )
-from gpurank.settings import Settings
+from gpurank.settings import DEFAULT_LAMBDA, Settings
 from gpurank.store.embargo import held
 from tasks.outputs.export_csv import write_csv
 
@@ -190,7 +190,7 @@ def _write_metadata(con: DuckDBPyConnection, written: Sequence[File], folder: Pa
     sources = [Source(origin.round_id, origin.commit, origin.taken_on) for origin in origins]
     divisions = ask(con, "select distinct division from marts.result where division is not null")
     chips = ask(con, "select min(lambda_chips) from marts.ranking").rows[0][0]
-    notes = footnotes(None, sources, divisions.column("division"), chips or 8.0)
+    notes = footnotes(None, sources, divisions.column("division"), chips or DEFAULT_LAMBDA)
     if gaps := footnote_gaps(" ".join(notes)):
         raise ExportError(f"the footnote of the export lacks {', '.join(gaps)}")
     release = version("gpurank")

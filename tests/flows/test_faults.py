@@ -1,8 +1,8 @@
 """Faults injected at every step: the state before stays readable, the next run repairs.
 
 A fault is a kill at the n-th change that a run makes to its data folder, counted by an audit hook,
-and at each step of the analysis, so that none can be forgotten. GPURANK_SLOW=1 tries every
-single one, else one in ten; test_moments.py looks at the folder at each of them.
+and at each step of the analysis, so that none can be forgotten. One in ten is tried;
+test_moments.py looks at the folder at each of them.
 """
 
 from __future__ import annotations

@@ -143,7 +143,9 @@ def main() -> None:
     if not args.only_reading:
         figures |= measure_commands(args.repeat)
     for name, value, bound, target in compare_with_targets(figures):
-        print(f"{name:40} {value:8.2f}  ({bound} {target:g})")
+        holds = value >= target if bound == "at least" else value <= target
+        answer = "holds" if holds else "MISSED"
+        print(f"{name:40} {value:8.2f}  {bound} {target:g}: {answer}")
     print(f"{os.cpu_count()} cores; load before the first measurement {load:.1f}")
     if args.output:
         args.output.parent.mkdir(parents=True, exist_ok=True)
