@@ -17,9 +17,9 @@ help: ## show what there is
 
 demo: $(BIN)/.run-ready ## run the whole workflow on the shipped rounds and show a ranking
 	@export GPURANK_HOME="$${GPURANK_HOME:-data/demo}" && $(BIN)/gpurank run && \
-	 $(BIN)/gpurank clusters --benchmark resnet && \
-	 $(BIN)/gpurank top --benchmark resnet --round v4.0 && \
-	 $(BIN)/gpurank top --benchmark llama2_70b_lora --round v5.0 && \
+	 $(BIN)/gpurank clusters --benchmark llama2_70b_lora && \
+	 $(BIN)/gpurank rounds && \
+	 $(BIN)/gpurank top --benchmark llama2_70b_lora --round v5.1 && \
 	 echo "next: GPURANK_HOME=$$GPURANK_HOME $(BIN)/gpurank --help" >&2
 
 test: $(BIN)/.test-ready ## run the tests (TESTS="tests/unit/gpurank/systems/test_identity.py" for some)
