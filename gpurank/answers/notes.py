@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -59,18 +59,33 @@ def footnotes(
 
 
 def footnotes_of(
-    con: DuckDBPyConnection, benchmark: str | None = None, divisions: Iterable[str] = ("closed",)
+    con: DuckDBPyConnection,
+    benchmark: str | None = None,
+    divisions: Iterable[str | None] = ("closed",),
+    round_ids: Sequence[str] | None = None,
+    lambda_chips: float | None = None,
 ) -> tuple[str, ...]:
-    """Returns the footnote lines for all that a warehouse holds of a benchmark (None: of all)."""
+    """Returns the footnote lines of what is shown from a warehouse.
+
+    Args:
+        con: the warehouse.
+        benchmark: None: several.
+        divisions: of the results shown; None among them: not known.
+        round_ids: rounds of the results shown; None: all that the benchmark has.
+        lambda_chips: λ of the delay cost; None: the warehouse's own.
+    """
     rows = con.execute(
         "select distinct v.round_id, v.source_commit, v.taken_at::varchar from raw.round_version v "
-        "join marts.result m using (round_id) where ? is null or m.benchmark = ?",
-        [benchmark, benchmark],
+        "join marts.result m using (round_id) "
+        "where ($benchmark is null or m.benchmark = $benchmark) "
+        "and ($rounds is null or list_contains($rounds, v.round_id))",
+        {"benchmark": benchmark, "rounds": None if round_ids is None else list(round_ids)},
     ).fetchall()
-    lambda_chips = con.execute("select max(lambda_chips) from marts.ranking").fetchall()[0][0]
-    return footnotes(
-        benchmark, [Source(*row) for row in rows], divisions, lambda_chips or DEFAULT_LAMBDA
-    )
+    if lambda_chips is None:
+        ranked = con.execute("select max(lambda_chips) from marts.ranking").fetchall()
+        lambda_chips = ranked[0][0] or DEFAULT_LAMBDA
+    names = [division or "unknown" for division in divisions]
+    return footnotes(benchmark, [Source(*row) for row in rows], names, lambda_chips)
 
 
 def public_url(round_id: str, commit: str | None, path: str, line: int | None = None) -> str | None:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpurank.answers import warehouse as reading
-from gpurank.answers.notes import Source, footnotes
+from gpurank.answers.notes import footnotes_of
 from gpurank.answers.warehouse import Answer
 from gpurank.cli.options import Benchmark, Form, Output, Round, warehouse
 from gpurank.cli.output.answer import Format, print_footnotes, redirect_to, show, write_json
@@ -18,6 +17,8 @@ from gpurank.pages.report.words import system_of
 from gpurank.terminal_safety import say
 
 if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
     from gpurank.answers.choose import Chosen
     from gpurank.method.choice import Candidate
 
@@ -124,13 +125,8 @@ def choose(
     cost = cost_of(lambda_chips, prices, minute_value)
     with warehouse() as connection:
         chosen = choose_from(connection, benchmark, round_id, limits, cost)
-        sources = reading.ask(
-            connection,
-            "select round_id, source_commit, taken_at::varchar from raw.round_version "
-            "where list_contains(?, round_id)",
-            [list(chosen.rounds)],
-        )
-    write_choice(chosen, form, output, _notes(chosen, sources))
+        notes = _notes(chosen, connection)
+    write_choice(chosen, form, output, notes)
 
 
 def write_choice(chosen: Chosen, form: Format, output: Path | None, notes: tuple[str, ...]) -> None:
@@ -149,7 +145,7 @@ def write_choice(chosen: Chosen, form: Format, output: Path | None, notes: tuple
         show(chosen.answer(), form, output, notes)
 
 
-def _notes(chosen: Chosen, sources: Answer) -> tuple[str, ...]:
+def _notes(chosen: Chosen, connection: DuckDBPyConnection) -> tuple[str, ...]:
     cost = chosen.choice.cost
     divisions = {option.candidate.division or "unknown" for option in chosen.choice.options}
     price_note = (
@@ -158,10 +154,11 @@ def _notes(chosen: Chosen, sources: Answer) -> tuple[str, ...]:
     return (
         *chosen.notes,
         *([price_note] if cost.prices else []),
-        *footnotes(
+        *footnotes_of(
+            connection,
             chosen.benchmark,
-            (Source(*row) for row in sources.rows),
             divisions or {"closed"},
+            chosen.rounds,
             cost.lambda_chips,
         ),
     )

@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from gpurank.answers import comparison, explain
-from gpurank.cli.options import Form, Output, footnotes_of, warehouse
+from gpurank.answers.notes import footnotes_of
+from gpurank.cli.options import Form, Output, warehouse
 from gpurank.cli.output.answer import Format, show
 from gpurank.cli.output.completion import benchmarks, results_or_rounds
 
@@ -84,8 +85,8 @@ def compare(
             *footnotes_of(
                 connection,
                 compared.benchmark,
-                sorted(set(results.column("round_id"))),
                 results.column("division"),
+                results.column("round_id"),
             ),
         ]
     show(results, form, output, notes, _COLUMNS)

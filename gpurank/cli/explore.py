@@ -8,6 +8,7 @@ import typer
 
 from gpurank.answers import explain
 from gpurank.answers import warehouse as reading
+from gpurank.answers.notes import footnotes_of
 from gpurank.answers.warehouse import Answer, QueryError
 from gpurank.cli.options import (
     AsOf,
@@ -15,7 +16,6 @@ from gpurank.cli.options import (
     Form,
     Output,
     Round,
-    footnotes_of,
     footnotes_of_ranking,
     warehouse,
 )
@@ -120,7 +120,7 @@ def clusters(benchmark: Benchmark, form: Form = Format.table, output: Output = N
         notes = [
             *filter(None, [stability]),
             f"In the method's terms: {profiles.column('count_note')[0]}.",
-            *footnotes_of(connection, benchmark, round_ids),
+            *footnotes_of(connection, benchmark, round_ids=round_ids),
         ]
     show(profiles, form, output, notes, _CLUSTER_COLUMNS, _CLUSTER_DROP)
 
@@ -156,7 +156,7 @@ def why(
         explanation = explain.explain(connection, result_id)
         result = explanation.result
         notes = footnotes_of(
-            connection, result["benchmark"], [result["round_id"]], [result["division"]]
+            connection, result["benchmark"], [result["division"]], [result["round_id"]]
         )
     if form is Format.json:
         write_json({**explanation.as_dict(), "footnotes": list(notes)}, output)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,12 +12,11 @@ import typer
 
 from flows.console import current_console
 from gpurank.answers import warehouse as reading
-from gpurank.answers.notes import Source as RoundSource
-from gpurank.answers.notes import footnotes
+from gpurank.answers.notes import footnotes_of
 from gpurank.answers.warehouse import Answer
 from gpurank.cli.output.answer import Format
 from gpurank.cli.output.completion import benchmarks, round_names
-from gpurank.settings import DEFAULT_LAMBDA, load
+from gpurank.settings import load
 from gpurank.store.history import moment
 
 if TYPE_CHECKING:
@@ -67,32 +66,6 @@ def warehouse(as_of: str | None = None) -> Iterator[DuckDBPyConnection]:
         connection.close()
 
 
-def footnotes_of(
-    connection: DuckDBPyConnection,
-    benchmark: str,
-    round_ids: Sequence[str],
-    divisions: Sequence[str | None] = ("closed",),
-    lambda_chips: float | None = None,
-) -> tuple[str, ...]:
-    """Returns the footnotes of results shown; λ is the warehouse's own unless it is given."""
-    if lambda_chips is None:
-        ranked = reading.ask(connection, "select max(lambda_chips) as chips from marts.ranking")
-        lambda_chips = ranked.column("chips")[0] or DEFAULT_LAMBDA
-    sources = reading.ask(
-        connection,
-        "select distinct v.round_id, v.source_commit, v.taken_at::varchar from raw.round_version v "
-        "join marts.result m using (round_id) where m.benchmark = ? "
-        "and list_contains(?, v.round_id)",
-        [benchmark, list(round_ids)],
-    )
-    return footnotes(
-        benchmark,
-        (RoundSource(*row) for row in sources.rows),
-        [division or "unknown" for division in divisions],
-        lambda_chips,
-    )
-
-
 def footnotes_of_ranking(
     connection: DuckDBPyConnection, benchmark: str, ranking: Answer
 ) -> tuple[str, ...]:
@@ -100,7 +73,7 @@ def footnotes_of_ranking(
     return footnotes_of(
         connection,
         benchmark,
-        sorted(set(ranking.column("round_id"))),
         ranking.column("division"),
+        ranking.column("round_id"),
         ranking.column("lambda_chips")[0],
     )

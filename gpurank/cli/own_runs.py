@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpurank.cli.options import Form, Output, Round, footnotes_of, warehouse
+from gpurank.answers.notes import footnotes_of
+from gpurank.cli.options import Form, Output, Round, warehouse
 from gpurank.cli.output.answer import Format, print_footnotes, redirect_to, show, write_json
 from gpurank.cli.output.completion import accelerators as accelerator_names
 from gpurank.cli.output.completion import benchmarks
@@ -126,7 +127,10 @@ def _notes(own: Mine) -> tuple[str, ...]:
     result = own.result
     with warehouse() as connection:
         published = footnotes_of(
-            connection, result.benchmark, [result.round_id], lambda_chips=own.lambda_chips
+            connection,
+            result.benchmark,
+            round_ids=[result.round_id],
+            lambda_chips=own.lambda_chips,
         )
     return (*result.notes, f"{own.label}; published results it is compared with:", *published)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import webbrowser
-from datetime import UTC, date, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -12,6 +11,7 @@ from typing import Annotated
 import typer
 
 from gpurank.answers.warehouse import NoData
+from gpurank.operations.clock import today
 from gpurank.settings import load
 
 ReportFolder = Annotated[
@@ -51,7 +51,7 @@ def report(
 
     settings = load()
     folder = (out or settings.home / "report").absolute()
-    written = write_report(settings, folder, _today() if hold else None)
+    written = write_report(settings, folder, today() if hold else None)
     print(f"{written.page_count:,} pages, {written.byte_count:,} bytes", file=sys.stderr)
     if written.held:
         print(f"left out for now: {written.held}; --no-hold includes them", file=sys.stderr)
@@ -96,14 +96,9 @@ def export(
     from tasks.outputs.export import FORMATS, export  # imports pyarrow
 
     formats = FORMATS if form is FileFormat.both else (form.value,)
-    written = export(load(), out.absolute(), formats, _today() if hold else None)
+    written = export(load(), out.absolute(), formats, today() if hold else None)
     print(
         f"{written.table_count} tables, {written.row_count:,} rows, {written.byte_count:,} bytes",
         file=sys.stderr,
     )
     print(written.folder)
-
-
-def _today() -> date:
-    """Returns the date in UTC."""
-    return datetime.now(UTC).date()
