@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from flows.prefect_runtime.environment import set_defaults
-from gpurank.answers.warehouse import NoData, ask, open_warehouse
+from gpurank.answers.warehouse import published_versions
 from gpurank.settings import Settings
 from gpurank.store.history import publications, valid_at
 from gpurank.store.versions import Store
@@ -29,7 +29,7 @@ def warehouse_at(settings: Settings, when: datetime) -> Path:
         publication = valid_at(publications(store, round_id), when)
         if publication is not None:
             wanted[round_id] = publication.manifest.version_id
-    if wanted == _published_versions(settings.warehouse_path):
+    if wanted == published_versions(settings.warehouse_path):
         return settings.warehouse_path
     text = repr((sorted(wanted.items()), settings.lambda_chips, settings.bootstraps, code_hash()))
     name = f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.duckdb"
@@ -48,13 +48,3 @@ def build(settings: Settings) -> None:
     from flows.analyze import build_warehouse
 
     build_warehouse(settings)
-
-
-def _published_versions(path: Path) -> dict[str, str]:
-    import duckdb
-
-    try:
-        with open_warehouse(path) as con:
-            return dict(ask(con, "select round_id, version_id from raw.round_version").rows)
-    except (NoData, duckdb.Error):
-        return {}

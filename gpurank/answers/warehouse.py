@@ -111,6 +111,17 @@ def loaded_versions(con: DuckDBPyConnection) -> dict[str, str]:
     return dict(sorted(rows, key=lambda row: round_order(row[0])))
 
 
+def published_versions(path: Path) -> dict[str, str]:
+    """Returns the version of each round in a warehouse file; none where it cannot be read."""
+    import duckdb
+
+    try:
+        with open_warehouse(path) as con:
+            return loaded_versions(con)
+    except (NoData, duckdb.Error):
+        return {}
+
+
 @contextmanager
 def queried(con: DuckDBPyConnection) -> Iterator[None]:
     """Runs a user's SQL in the block within limits.

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from gpurank.answers.warehouse import Answer, NoData, ask, open_warehouse
+from gpurank.answers.warehouse import Answer, NoData, ask, open_warehouse, published_versions
 from gpurank.operations import freshness_checks
 from gpurank.operations.freshness import freshness_of
 from gpurank.settings import Settings
@@ -39,7 +39,7 @@ def rounds(settings: Settings) -> Answer:
         StoreError: a version in use is damaged.
     """
     store = Store(settings.raw_dir)
-    published = _published(settings)
+    published = published_versions(settings.warehouse_path)
     held = {name: item for name in store.rounds() if (item := store.latest(name))}
     if not held:
         raise NoData(f"no round has been ingested into {settings.home}; `gpurank run` does")
@@ -68,7 +68,9 @@ def examine(settings: Settings, max_age_days: float | None = None) -> Answer:
     rows = [*_environment(), *_home(settings), *_lock(settings)]
     rows += [*_claim(settings), *_store(settings)]
     rows += _warehouse(settings)
-    rows += freshness_checks.rows(settings, _published(settings), max_age_days)
+    rows += freshness_checks.rows(
+        settings, published_versions(settings.warehouse_path), max_age_days
+    )
     return Answer(("what", "state", "found"), tuple(rows), ("VARCHAR",) * 3, "doctor")
 
 
@@ -80,25 +82,6 @@ def _round(item: Manifest, store: Store, published: dict[str, str]) -> tuple[obj
         item.file_count, item.byte_count, *counts, failed, item.taken_at,
         published.get(item.round_id) == item.version_id,
     )  # fmt: skip
-
-
-def _published(settings: Settings) -> dict[str, str]:
-    """Versions that the warehouse was built of; none where it cannot be read."""
-    import duckdb
-
-    try:
-        con = open_warehouse(settings.warehouse_path)
-    except NoData:
-        return {}
-    try:
-        return {
-            str(name): str(held)
-            for name, held in ask(con, "select round_id, version_id from raw.round_version").rows
-        }
-    except duckdb.Error:
-        return {}
-    finally:
-        con.close()
 
 
 def _environment() -> Iterator[Row]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
-from gpurank.answers.warehouse import NoData, ask, open_warehouse
+from gpurank.answers.warehouse import published_versions
 from gpurank.declared.rounds import declared_rounds, round_order
 from gpurank.operations import watch_record
 from gpurank.operations.watch_record import Finding, WatchRecord
@@ -64,20 +64,13 @@ def look(settings: Settings) -> tuple[Finding, ...]:
 
 def is_stale(settings: Settings) -> bool:
     """Returns whether the warehouse is missing or built from other versions than those in use."""
-    import duckdb
-
     store = Store(settings.raw_dir)
     in_use = {
         (round_id, version.version_id)
         for round_id in store.rounds()
         if (version := store.latest(round_id))
     }
-    try:
-        with open_warehouse(settings.warehouse_path) as con:
-            loaded = set(ask(con, "select round_id, version_id from raw.round_version").rows)
-    except (NoData, duckdb.Error):
-        return bool(in_use)
-    return loaded != in_use
+    return set(published_versions(settings.warehouse_path).items()) != in_use
 
 
 def make_record(
