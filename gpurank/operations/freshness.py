@@ -201,18 +201,19 @@ def page_sentences(freshness: Freshness) -> tuple[str, ...]:
 
     A page stays as it was written, so it says of which day it speaks.
     """
-    command = freshness.command and f"To get {_them(freshness.missing)}: {freshness.command}"
-    sentences = (f"As of {day_text(freshness.today)}:", *describe(freshness, "shown"), command)
-    return tuple(filter(None, sentences))
+    day = f"As of {day_text(freshness.today)}:"
+    return tuple(filter(None, (day, *describe(freshness, "shown"), _command_sentence(freshness))))
 
 
 def footnotes(freshness: Freshness) -> tuple[str, ...]:
     """Returns two lines for below a table: what is held and missing, and what comes next."""
-    newest, missing = describe_newest(freshness, "held"), _missing_sentence(freshness, "held")
-    if freshness.command:
-        missing = f"{missing} To get {_them(freshness.missing)}: {freshness.command}"
+    held = (
+        describe_newest(freshness, "held"),
+        _missing_sentence(freshness, "held"),
+        _command_sentence(freshness),
+    )
     return (
-        f"{newest} {missing}",
+        " ".join(filter(None, held)),
         f"{describe_next(freshness)} {_asked_sentence(freshness)}",
     )
 
@@ -263,8 +264,11 @@ def _day_or_unknown(day: date | None) -> str:
     return day_text(day) if day else "date not known"
 
 
-def _them(rounds: tuple[KnownRound, ...]) -> str:
-    return "it" if len(rounds) == 1 else "them"
+def _command_sentence(freshness: Freshness) -> str:
+    if not freshness.command:
+        return ""
+    rounds = ", ".join(known.round_id for known in freshness.missing)
+    return f"To get {rounds}: {freshness.command}"
 
 
 def describe_next(freshness: Freshness) -> str:
